@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Barriers in shared memory that one party arrives at and another waits on, by phase parity.
+// https://docs.nvidia.com/cuda/parallel-thread-execution/ "mbarrier"
+#pragma once
+
+#include <cstdint>
+
+#include "arch/target.cuh"
+
+namespace vdn_delta::arch {
+
+using Mbarrier = std::uint64_t;
+
+namespace detail {
+VDN_DEVICE std::uint32_t shared_address(const Mbarrier* b) {
+  return static_cast<std::uint32_t>(__cvta_generic_to_shared(b));
+}
+}  // namespace detail
+
+// One thread, before a CTA barrier that everybody passes.
+VDN_DEVICE void mbarrier_init(Mbarrier* b, int arrivals) {
+  asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(detail::shared_address(b)), "r"(arrivals) : "memory");
+}
+
+// Release at CTA scope: what this thread wrote, or saw through a barrier, is visible to who waits for the phase.
+VDN_DEVICE void mbarrier_arrive(Mbarrier* b) {
+  asm volatile("mbarrier.arrive.release.cta.shared::cta.b64 _, [%0];" ::"r"(detail::shared_address(b)) : "memory");
+}
+
+// Waits until the phase of this parity has completed; acquire at CTA scope. A fresh barrier counts as having completed
+// parity 1.
+VDN_DEVICE void mbarrier_wait(Mbarrier* b, int parity) {
+  asm volatile(
+      "{\n"
+      ".reg .pred done;\n"
+      "again:\n"
+      "mbarrier.try_wait.parity.acquire.cta.shared::cta.b64 done, [%0], %1;\n"
+      "@done bra over;\n"
+      "bra again;\n"
+      "over:\n"
+      "}\n" ::"r"(detail::shared_address(b)),
+      "r"(parity)
+      : "memory");
+}
+
+}  // namespace vdn_delta::arch

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How code is marked for the machine it runs on. Together with the other files of this folder it is the only place that
+// knows CUDA's own words: a second implementation of the folder runs the same kernels on a CPU.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#define VDN_DEVICE __device__ __forceinline__
+#define VDN_KERNEL(threads, ctas_per_sm) __global__ void __launch_bounds__(threads, ctas_per_sm)
+#define VDN_UNROLL _Pragma("unroll")
+#define VDN_UNROLL_BY(n) VDN_PRAGMA(unroll n)
+#define VDN_PRAGMA(text) _Pragma(#text)
+#define VDN_NO_UNROLL _Pragma("unroll 1")
+
+namespace vdn_delta::arch {
+
+// https://docs.nvidia.com/cuda/parallel-thread-execution/ "Special Registers"
+VDN_DEVICE int thread_index() { return static_cast<int>(threadIdx.x); }
+VDN_DEVICE int block_index() { return static_cast<int>(blockIdx.x); }
+VDN_DEVICE int block_count() { return static_cast<int>(gridDim.x); }
+
+// x, by a path that the compiler cannot see through: what is derived from it is computed where it is used, not held in
+// registers across the kernel.
+VDN_DEVICE int opaque(int x) {
+  asm volatile("" : "+r"(x));
+  return x;
+}
+
+// The CTA's dynamic shared memory, as the one struct that a kernel's smem.h declares.
+template <class Smem>
+VDN_DEVICE Smem& dynamic_shared() {
+  extern __shared__ __align__(128) unsigned char vdn_dynamic_shared[];
+  return *reinterpret_cast<Smem*>(vdn_dynamic_shared);
+}
+
+// griddepcontrol.wait: returns when the grids that this one depends on have finished and their writes are visible; at
+// once if this grid was launched without programmatic stream serialization. (PTX ISA 7.8, sm_90.)
+VDN_DEVICE void wait_for_predecessor() { cudaGridDependencySynchronize(); }
+
+}  // namespace vdn_delta::arch

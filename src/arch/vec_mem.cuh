@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Every access to shared and to global memory: one instruction, one function. Pointers to shared memory are ordinary
+// pointers into the CTA's Smem struct; 4-float accesses need 16-byte alignment. Global accesses are 4 bytes wide, so
+// that any 4-byte alignment of the caller's arrays works.
+#pragma once
+
+#include "arch/target.cuh"
+
+namespace vdn_delta::arch {
+
+VDN_DEVICE float load_shared(const float* p) { return *p; }
+VDN_DEVICE float2 load_shared2(const float* p) { return *reinterpret_cast<const float2*>(p); }
+VDN_DEVICE float4 load_shared4(const float* p) { return *reinterpret_cast<const float4*>(p); }
+VDN_DEVICE int load_shared(const int* p) { return *p; }
+
+// By assembly, so that the compiler does not join neighbouring stores into a wide one: that would tie their registers to
+// consecutive numbers and so to register banks (ffma2.cuh).
+VDN_DEVICE void store_shared(float* p, float v) {
+  asm volatile("st.volatile.shared.f32 [%0], %1;" ::"r"(static_cast<unsigned>(__cvta_generic_to_shared(p))), "f"(v) : "memory");
+}
+VDN_DEVICE void store_shared2(float* p, float2 v) { *reinterpret_cast<float2*>(p) = v; }
+VDN_DEVICE void store_shared4(float* p, float4 v) { *reinterpret_cast<float4*>(p) = v; }
+VDN_DEVICE void store_shared(int* p, int v) { *p = v; }
+
+// Inputs are read once and never written by the kernel: the read-only path, evicted first.
+VDN_DEVICE float load_global(const float* p) { return __ldg(p); }
+VDN_DEVICE void store_global(float* p, float v) { *p = v; }
+VDN_DEVICE void store_global(int* p, int v) { *p = v; }
+
+// A hint: brings the 128-byte line of p into L2. https://docs.nvidia.com/cuda/parallel-thread-execution/ "prefetch"
+VDN_DEVICE void prefetch_l2(const float* p) { asm volatile("prefetch.global.L2 [%0];" ::"l"(p)); }
+
+}  // namespace vdn_delta::arch
