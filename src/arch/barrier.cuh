@@ -13,6 +13,11 @@ VDN_DEVICE void barrier_sync(int id, int threads) {
   asm volatile("barrier.cta.sync.aligned %0, %1;" ::"r"(id), "r"(threads) : "memory");
 }
 
+// Arrives for the calling warps without waiting.
+VDN_DEVICE void barrier_arrive(int id, int threads) {
+  asm volatile("barrier.cta.arrive.aligned %0, %1;" ::"r"(id), "r"(threads) : "memory");
+}
+
 // All threads of the CTA.
 VDN_DEVICE void cta_sync() { __syncthreads(); }
 

@@ -23,6 +23,9 @@ VDN_DEVICE void mbarrier_init(Mbarrier* b, int arrivals) {
   asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(detail::shared_address(b)), "r"(arrivals) : "memory");
 }
 
+// Behind the inits: makes them visible to the copy engine. "fence.mbarrier_init"
+VDN_DEVICE void mbarrier_fence_init() { asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory"); }
+
 // Release at CTA scope: what this thread wrote, or saw through a barrier, is visible to who waits for the phase.
 VDN_DEVICE void mbarrier_arrive(Mbarrier* b) {
   asm volatile("mbarrier.arrive.release.cta.shared::cta.b64 _, [%0];" ::"r"(detail::shared_address(b)) : "memory");

@@ -12,6 +12,7 @@
 #pragma once
 
 #include "arch/barrier.cuh"
+#include "arch/bulk_copy.cuh"
 #include "arch/vec_mem.cuh"
 #include "arch/warp_math.cuh"
 #include "phases/panels.h"
@@ -86,19 +87,52 @@ VDN_DEVICE void inject_publish(tile::InjectTile& tile, InjectThread me, int s, R
 }
 
 VDN_DEVICE void inject_update(tile::InjectTile& tile, InjectThread me, const RowPanel& panel, const HPanel& h) {
-  tile::inject_update<kRowPitch, kHPitch, 1>(tile, panel.word + me.h * tile::kInjectRows, h.word + me.c * 4);
+  tile::inject_update<kRowPitch, kHPitch>(tile, panel.word + me.h * tile::kInjectRows, h.word + me.c * 4);
 }
 
-VDN_DEVICE void inject_store(tile::InjectTile& tile, InjectThread me, bool bad, float* J) {
+VDN_DEVICE float inject_result(const tile::InjectTile& tile, int row, int q, bool bad) {
+  return bad ? arch::quiet_nan() : tile::inject_element(tile, row, q);
+}
+
+VDN_DEVICE void inject_store(const tile::InjectTile& tile, InjectThread me, bool bad, float* J) {
   float* mine = J + me.row * kDim + me.c;
   VDN_UNROLL
   for (int row = 0; row < tile::kInjectRows; ++row) {
     VDN_UNROLL
-    for (int q = 0; q < kPerThread; ++q) {
-      const float x = bad ? arch::quiet_nan() : tile::inject_element(tile, row, q);
-      arch::store_global(mine + row * kDim + kCycle * q, x);
+    for (int q = 0; q < kPerThread; ++q)
+      arch::store_global(mine + row * kDim + kCycle * q, inject_result(tile, row, q, bad));
+  }
+}
+
+// Takes the next B out of the stage if `in`, and puts J in its place if `out`: each thread its own elements.
+template <bool in, bool out>
+VDN_DEVICE void inject_exchange(tile::InjectTile& tile, InjectThread me, bool bad, InjectStage& stage, float b_scale) {
+  float* mine = stage.word + me.row * kDim + me.c;
+  VDN_UNROLL
+  for (int row = 0; row < tile::kInjectRows; ++row) {
+    VDN_UNROLL
+    for (int u = 0; u < kPerThread / 2; ++u) {
+      float* pair = mine + row * kDim + 2 * kCycle * u;
+      float2 v = make_float2(0.0f, 0.0f);
+      if (in) v = make_float2(arch::load_shared(pair), arch::load_shared(pair + kCycle));
+      if (out) {
+        arch::store_shared(pair, inject_result(tile, row, 2 * u, bad));
+        arch::store_shared(pair + kCycle, inject_result(tile, row, 2 * u + 1, bad));
+      }
+      if (in) tile.acc[u][row] = arch::make_pair(arch::fmul(b_scale, v.x), arch::fmul(b_scale, v.y));
     }
   }
+}
+
+// The copies of a warp's 16 rows, by one thread.
+constexpr int kInjectBytes = 16 * kDim * static_cast<int>(sizeof(float));
+VDN_DEVICE void inject_stage_load(int warp, InjectStage& stage, const float* B, arch::Mbarrier* ready) {
+  arch::mbarrier_arrive_expect(ready, kInjectBytes);
+  arch::bulk_load(stage.word + warp * 16 * kDim, B + warp * 16 * kDim, kInjectBytes, ready);
+}
+VDN_DEVICE void inject_stage_store(int warp, const InjectStage& stage, float* J) {
+  arch::bulk_store(J + warp * 16 * kDim, stage.word + warp * 16 * kDim, kInjectBytes);
+  arch::bulk_store_commit();
 }
 
 }  // namespace vdn_delta::phases

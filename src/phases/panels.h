@@ -12,6 +12,16 @@ namespace vdn_delta::phases {
 constexpr int kHPitch = kDim;
 constexpr int kCPitch = kDim + 4;
 constexpr int kRowPitch = 20;
+// The sweep's stage holds A on the way in and T on the way out, row by row; 132 makes T's transposed half free of
+// conflicts (4 c + r for eight c and four r). The injection's stage is a plain copy of the matrix.
+constexpr int kSweepStagePitch = kDim + 4;
+
+struct SweepStage {
+  float word[kDim * kSweepStagePitch];
+};
+struct InjectStage {
+  float word[kElements];
+};
 
 struct HPanel {
   float word[kStep * kHPitch];  // [k][panel_word(j)] = H_j[k], the columns' operand

@@ -86,23 +86,29 @@ VDN_DEVICE PivotPair pivot_form(int lane, int s, const DiagBlock& diag, const CP
 
 // Factors the block and publishes W and 1 / d. Returns `bad` or, if it is 0 and a pivot p fails p > 0 and p <= FLT_MAX,
 // first_order + its place: the LAPACK order of the first bad pivot.
+//
+// The chain from pivot to pivot is a reciprocal, a product and an fma: every lane computes the next pivot for itself from
+// elements that were fetched while the reciprocal was under way.
 VDN_DEVICE int pivot_factor(int lane, PivotPair a, int first_order, int bad, PivotBlock& out) {
   const int row = lane / 4, t = lane % 4;
   float inverse[kStep];
+  float d = arch::warp_shuffle(a.x, 0);
   VDN_UNROLL
   for (int k = 0; k < kStep; ++k) {
-    const float column = k % 2 == 0 ? a.x : a.y;
-    const float d = arch::warp_shuffle(column, 4 * k + k / 2);
-    const float ux = arch::warp_shuffle(a.x, 4 * k + t), uy = arch::warp_shuffle(a.y, 4 * k + t);
-    const float below = arch::warp_shuffle(column, 4 * row + k / 2);
+    const auto element = [&](int i, int j) { return arch::warp_shuffle(j % 2 == 0 ? a.x : a.y, 4 * i + j / 2); };
     if (bad == 0 && !(d > 0.0f && d <= FLT_MAX)) bad = first_order + k;
     inverse[k] = pivot_reciprocal(d);
     if (k + 1 < kStep) {
-      const float f = arch::fmul(below, inverse[k]);
-      if (row > k) {
-        a.x = t == k / 2 && k % 2 == 0 ? -f : arch::ffma(-f, ux, a.x);
-        a.y = t == k / 2 && k % 2 == 1 ? -f : arch::ffma(-f, uy, a.y);
-      }
+      const float below = element(row, k);  // of this lane's row
+      const float ux = arch::warp_shuffle(a.x, 4 * k + t), uy = arch::warp_shuffle(a.y, 4 * k + t);
+      const float next_below = element(k + 1, k), next_right = element(k, k + 1), next_d = element(k + 1, k + 1);
+      d = arch::ffma(-arch::fmul(next_below, inverse[k]), next_right, next_d);
+      // Rows up to k stay: a zero multiplier, and no branch.
+      const float f = row > k ? -arch::fmul(below, inverse[k]) : 0.0f;
+      const bool in_column = row > k && t == k / 2;
+      const float x = arch::ffma(f, ux, a.x), y = arch::ffma(f, uy, a.y);
+      a.x = in_column && k % 2 == 0 ? f : x;
+      a.y = in_column && k % 2 == 1 ? f : y;
     }
   }
   const int j = 2 * t;

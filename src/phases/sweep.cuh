@@ -15,6 +15,8 @@
 // Cost: 8 x 36 fma for each thread and step (n^3 FLOP in all), of which 28 + 8 - 28 / 36 in the triangle.
 #pragma once
 
+#include "arch/barrier.cuh"
+#include "arch/bulk_copy.cuh"
 #include "arch/vec_mem.cuh"
 #include "arch/warp_math.cuh"
 #include "params.h"
@@ -35,28 +37,35 @@ struct SweepThread {
   }
 };
 
-// Elements of the strict upper triangle are not read; they start as zero and are never used.
-VDN_DEVICE void sweep_load(tile::SweepTile& tile, SweepThread me, const float* A, float a_scale) {
-  const float* mine = A + me.r * kDim + me.c;
-  const bool lower = me.r >= me.c;
-  float raw[kPerThread][kPerThread];
-  VDN_UNROLL
-  for (int p = 0; p < kPerThread; ++p) {
-    VDN_UNROLL
-    for (int q = 0; q <= p; ++q)
-      raw[p][q] = p > q || lower ? arch::load_global(mine + kCycle * (p * kDim + q)) : 0.0f;
-  }
+// I + a A from the raw elements; `at(p, q)` gives element (r + 16 p, c + 16 q) for p >= q. Elements of the strict upper
+// triangle are zero here and never used.
+template <class At>
+VDN_DEVICE void sweep_fill(tile::SweepTile& tile, SweepThread me, float a_scale, At at) {
   VDN_UNROLL
   for (int p = 0; p < kPerThread; ++p) {
     VDN_UNROLL
     for (int u = 0; u <= p / 2; ++u) {
       float m[2] = {0.0f, 0.0f};
       VDN_UNROLL
-      for (int q = 2 * u; q <= p && q < 2 * u + 2; ++q)
-        m[q % 2] = arch::ffma(a_scale, raw[p][q], p == q && me.r == me.c ? 1.0f : 0.0f);
+      for (int q = 2 * u; q <= p && q < 2 * u + 2; ++q) {
+        const float raw = p > q || me.r >= me.c ? at(p, q) : 0.0f;
+        m[q % 2] = arch::ffma(a_scale, raw, p == q && me.r == me.c ? 1.0f : 0.0f);
+      }
       tile::sweep_pair(tile, p, u) = arch::make_pair(m[0], m[1]);
     }
   }
+}
+
+// From global memory.
+VDN_DEVICE void sweep_load(tile::SweepTile& tile, SweepThread me, const float* A, float a_scale) {
+  const float* mine = A + me.r * kDim + me.c;
+  sweep_fill(tile, me, a_scale, [=](int p, int q) { return arch::load_global(mine + kCycle * (p * kDim + q)); });
+}
+
+// From the stage.
+VDN_DEVICE void sweep_unstage(tile::SweepTile& tile, SweepThread me, const SweepStage& stage, float a_scale) {
+  const float* mine = stage.word + me.r * kSweepStagePitch + me.c;
+  sweep_fill(tile, me, a_scale, [=](int p, int q) { return arch::load_shared(mine + kCycle * (p * kSweepStagePitch + q)); });
 }
 
 // Brings the lines of the lower triangle of a later matrix into L2.
@@ -162,24 +171,63 @@ VDN_DEVICE void sweep_solve(int word, const CPanel& c, const PivotBlock& pivot, 
 }
 
 VDN_DEVICE void sweep_update(tile::SweepTile& tile, SweepThread me, const CPanel& c, const HPanel& h) {
-  tile::sweep_update<kCPitch, kHPitch, 1>(tile, c.word + me.r * 4, h.word + me.c * 4);
+  tile::sweep_update<kCPitch, kHPitch>(tile, c.word + me.r * 4, h.word + me.c * 4);
 }
 
-// T = diag(alpha) X, both triangles from the one that is held; NaN throughout if a pivot was bad.
-VDN_DEVICE void sweep_store(tile::SweepTile& tile, SweepThread me, const float* alpha, bool bad, float* T) {
-  float* lower = T + me.r * kDim + me.c;
-  float* upper = T + me.c * kDim + me.r;
+// T = diag(alpha) X, both triangles from the one that is held; NaN throughout if a pivot was bad. `lower(p, q, x)` takes
+// element (r + 16 p, c + 16 q) of T, `upper(p, q, x)` its mirror image.
+template <class Lower, class Upper>
+VDN_DEVICE void sweep_result(const tile::SweepTile& tile, SweepThread me, int p, int q, const float* alpha, bool bad,
+                             Lower lower, Upper upper) {
+  const float x = bad ? arch::quiet_nan() : -tile::sweep_element(tile, p, q);
+  if (p > q || me.r >= me.c) lower(p, q, arch::fmul(arch::load_shared(alpha + me.r + kCycle * p), x));
+  if (p > q || me.r > me.c) upper(p, q, arch::fmul(arch::load_shared(alpha + me.c + kCycle * q), x));
+}
+
+VDN_DEVICE void sweep_store(const tile::SweepTile& tile, SweepThread me, const float* alpha, bool bad, float* T) {
+  float* row = T + me.r * kDim + me.c;
+  float* column = T + me.c * kDim + me.r;
   VDN_UNROLL
   for (int p = 0; p < kPerThread; ++p) {
-    const float alpha_i = -arch::load_shared(alpha + me.r + kCycle * p);
     VDN_UNROLL
-    for (int q = 0; q <= p; ++q) {
-      const float x = bad ? arch::quiet_nan() : tile::sweep_element(tile, p, q);
-      const float alpha_j = -arch::load_shared(alpha + me.c + kCycle * q);
-      if (p > q || me.r >= me.c) arch::store_global(lower + kCycle * (p * kDim + q), arch::fmul(alpha_i, x));
-      if (p > q || me.r > me.c) arch::store_global(upper + kCycle * (q * kDim + p), arch::fmul(alpha_j, x));
-    }
+    for (int q = 0; q <= p; ++q)
+      sweep_result(
+          tile, me, p, q, alpha, bad, [=](int i, int j, float x) { arch::store_global(row + kCycle * (i * kDim + j), x); },
+          [=](int i, int j, float x) { arch::store_global(column + kCycle * (j * kDim + i), x); });
   }
+}
+
+// The same into the stage, which holds the next A's lower triangle if `next`: each thread takes its own elements of it
+// out before it puts T's in their place; T's upper triangle falls on words that nobody reads.
+VDN_DEVICE void sweep_exchange(tile::SweepTile& tile, SweepThread me, const float* alpha, bool bad, SweepStage& stage,
+                               bool next, float a_scale) {
+  float* row = stage.word + me.r * kSweepStagePitch + me.c;
+  float* column = stage.word + me.c * kSweepStagePitch + me.r;
+  sweep_fill(tile, me, a_scale, [&](int p, int q) {
+    const float raw = next ? arch::load_shared(row + kCycle * (p * kSweepStagePitch + q)) : 0.0f;
+    sweep_result(
+        tile, me, p, q, alpha, bad,
+        [=](int i, int j, float x) { arch::store_shared(row + kCycle * (i * kSweepStagePitch + j), x); },
+        [=](int i, int j, float x) { arch::store_shared(column + kCycle * (j * kSweepStagePitch + i), x); });
+    return raw;
+  });
+}
+
+// The copies of the stage, by one warp: rows lane, lane + 32, ... of A up to the end of the diagonal's block of 16, and
+// whole rows of T.
+VDN_DEVICE void sweep_stage_load(int lane, SweepStage& stage, const float* A, arch::Mbarrier* ready) {
+  constexpr int kBlocks = kDim / kCycle;
+  if (lane == 0)  // 16 rows of 64, 128, ..., 512 bytes each
+    arch::mbarrier_arrive_expect(ready, kCycle * kCycle * static_cast<int>(sizeof(float)) * kBlocks * (kBlocks + 1) / 2);
+  arch::warp_sync();
+  for (int row = lane; row < kDim; row += 32)
+    arch::bulk_load(stage.word + row * kSweepStagePitch, A + row * kDim,
+                    (row / kCycle + 1) * kCycle * static_cast<int>(sizeof(float)), ready);
+}
+VDN_DEVICE void sweep_stage_store(int lane, const SweepStage& stage, float* T) {
+  for (int row = lane; row < kDim; row += 32)
+    arch::bulk_store(T + row * kDim, stage.word + row * kSweepStagePitch, kDim * static_cast<int>(sizeof(float)));
+  arch::bulk_store_commit();
 }
 
 }  // namespace vdn_delta::phases

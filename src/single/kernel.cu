@@ -15,14 +15,17 @@ VDN_KERNEL(kThreads, kCtasPerSm) vdn_delta_factors_128_f32_single(const Params p
     arch::mbarrier_init(&smem.h_ready[thread], 1);
     arch::mbarrier_init(&smem.h_free[thread], kInjectWarps);
   }
+  if (thread < kInjectWarps) arch::mbarrier_init(&smem.b_ready[thread], 1);
+  if (thread == 0) {
+    arch::mbarrier_init(&smem.a_ready, 1);
+    arch::mbarrier_fence_init();
+  }
   arch::cta_sync();
   arch::wait_for_predecessor();
-  if (thread < kSweepThreads) {
-    sweep_role(smem, params, thread);
-  } else if (thread < kSweepThreads + kInjectThreads) {
-    inject_role(smem, params, thread - kSweepThreads);
+  if (thread < kInjectThreads) {
+    inject_role(smem, params, thread);
   } else {
-    pivot_role(smem, params, thread - kSweepThreads - kInjectThreads);
+    sweep_role(smem, params, thread - kInjectThreads);
   }
 }
 

@@ -28,20 +28,23 @@ struct alignas(128) Smem {
   phases::PivotBlock pivot[2];
   phases::DiagBlock diag[2];
   phases::RowPanel row[kInjectWarps][2];
+  phases::SweepStage sweep_stage;
+  phases::InjectStage inject_stage;
   phases::PivotScratch scratch;
   float alpha[2][kDim];
-  int bad[2];
+  int bad[kBadRing];
   std::uint64_t h_ready[kPanels];  // arrivals: 1, a sweep thread after the solve; waits: injection warps
   std::uint64_t h_free[kPanels];   // arrivals: each injection warp after its update; waits: solve warps
+  std::uint64_t a_ready;           // arrivals: 1 and the bytes of A; waits: sweep team
+  std::uint64_t b_ready[kInjectWarps];  // arrivals: 1 and the bytes of 16 rows of B; waits: that warp
 };
 
 // Named barriers; id 0 is the CTA's own.
 enum Barrier : int {
-  kPanelReady = 1,  // c[s], diag[s + 1] and pivot[s] are complete: sweep team and pivot warp
-  kSolved = 2,      // h[s] is complete: sweep team
+  kPanelReady = 1,  // c[s], diag[s + 1] and pivot[s] are complete: sweep team
+  kSolved = 2,      // h[s] is complete: the sweep team; the pivot warp of the step arrives and does not wait
+  kStaged = 3,      // the sweep's stage holds T: sweep team
 };
-constexpr int kPanelReadyThreads = kSweepThreads + kPivotThreads;
-constexpr int kSolvedThreads = kSweepThreads;
 
 static_assert(sizeof(Smem) <= 227 * 1024, "what a CTA can have on sm_90 and sm_100");
 

@@ -19,7 +19,7 @@ struct InjectTile {
   arch::Pair acc[kPerThread / 2][kInjectRows];  // [pair of columns][row]
 };
 
-VDN_DEVICE float inject_element(InjectTile& tile, int row, int q) {
+VDN_DEVICE float inject_element(const InjectTile& tile, int row, int q) {
   const float2 v = arch::pair_values(tile.acc[q / 2][row]);
   return q % 2 == 0 ? v.x : v.y;
 }
@@ -28,18 +28,28 @@ VDN_DEVICE void inject_clear(InjectTile& tile, int row, int q) {
   tile.acc[q / 2][row] = q % 2 == 0 ? arch::make_pair(0.0f, v.y) : arch::make_pair(v.x, 0.0f);
 }
 
-// tile(row, q) += sum over k = 0..7 of rows[k][row] * columns[k][q], straight.
-template <int kRowPitch, int kColumnPitch, int kUnroll>
+// tile(row, q) += sum over k = 0..7 of rows[k][row] * columns[k][q], straight. `rows` and `columns` point at this
+// thread's first word in panel row 0; the pitches are in words. Operands of k + 1 are loaded as soon as those of k are
+// used up, half a k ahead.
+template <int kRowPitch, int kColumnPitch>
 VDN_DEVICE void inject_update(InjectTile& tile, const float* rows, const float* columns) {
-  VDN_UNROLL_BY(kUnroll)
+  float4 a0 = arch::load_shared4(rows), a1 = arch::load_shared4(rows + 4);
+  float4 b0 = arch::load_shared4(columns), b1 = arch::load_shared4(columns + kDim / 2);
+  VDN_UNROLL_BY(2)
   for (int k = 0; k < kStep; ++k) {
-    const float4 a0 = arch::load_shared4(rows + k * kRowPitch);
-    const float4 a1 = arch::load_shared4(rows + k * kRowPitch + 4);
-    const float4 b0 = arch::load_shared4(columns + k * kColumnPitch);
-    const float4 b1 = arch::load_shared4(columns + k * kColumnPitch + kDim / 2);
     const float a[kInjectRows] = {a0.x, a0.y, a0.z, a0.w, a1.x, a1.y, a1.z, a1.w};
-    VDN_UNROLL
-    for (int u = 0; u < kPerThread / 2; ++u) arch::ffma2_column(tile.acc[u], a, component2(b0, b1, u));
+    arch::ffma2_column(tile.acc[0], a, make_float2(b0.x, b0.y));
+    arch::ffma2_column(tile.acc[1], a, make_float2(b0.z, b0.w));
+    rows += kRowPitch;
+    columns += kColumnPitch;
+    if (k + 1 < kStep) {
+      b0 = arch::load_shared4(columns);
+      a0 = arch::load_shared4(rows);
+      a1 = arch::load_shared4(rows + 4);
+    }
+    arch::ffma2_column(tile.acc[2], a, make_float2(b1.x, b1.y));
+    arch::ffma2_column(tile.acc[3], a, make_float2(b1.z, b1.w));
+    if (k + 1 < kStep) b1 = arch::load_shared4(columns + kDim / 2);
   }
 }
 

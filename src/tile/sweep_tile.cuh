@@ -30,13 +30,14 @@ struct SweepTile {
 };
 
 // The pair with elements (p, 2 u) and (p, 2 u + 1); element (p, q). p, u and q are known at compile time.
-VDN_DEVICE arch::Pair& sweep_pair(SweepTile& tile, int p, int u) {
+template <class Tile>  // const or not
+VDN_DEVICE auto& sweep_pair(Tile& tile, int p, int u) {
   if (u == p / 2) return tile.diag[u][p % 2];
   if (u == 0) return tile.below0[p - 2];
   if (u == 1) return tile.below1[p - 4];
   return tile.below2[p - 6];
 }
-VDN_DEVICE float sweep_element(SweepTile& tile, int p, int q) {
+VDN_DEVICE float sweep_element(const SweepTile& tile, int p, int q) {
   const float2 v = arch::pair_values(sweep_pair(tile, p, q / 2));
   return q % 2 == 0 ? v.x : v.y;
 }
@@ -68,26 +69,40 @@ VDN_DEVICE float2 component2(const float4& lo, const float4& hi, int u) {
   }
 }
 
+// The two operands of one k: the thread's eight rows and its eight columns.
+struct SweepOperands {
+  float4 a0, a1, b0, b1;
+};
+template <int kRowPitch, int kColumnPitch>
+VDN_DEVICE SweepOperands sweep_operands(const float* rows, const float* columns, int k) {
+  return {arch::load_shared4(rows + k * kRowPitch), arch::load_shared4(rows + k * kRowPitch + kDim / 2),
+          arch::load_shared4(columns + k * kColumnPitch), arch::load_shared4(columns + k * kColumnPitch + kDim / 2)};
+}
+
+VDN_DEVICE void sweep_rank1(SweepTile& tile, arch::Pair (&sum)[kPerThread / 2][2], const SweepOperands& x) {
+  arch::ffma2_column(sum[0], {x.a0.x, x.a0.y}, make_float2(x.b0.x, x.b0.y));
+  arch::ffma2_column(tile.below0, {x.a0.z, x.a0.w, x.a1.x, x.a1.y, x.a1.z, x.a1.w}, make_float2(x.b0.x, x.b0.y));
+  arch::ffma2_column(sum[1], {x.a0.z, x.a0.w}, make_float2(x.b0.z, x.b0.w));
+  arch::ffma2_column(tile.below1, {x.a1.x, x.a1.y, x.a1.z, x.a1.w}, make_float2(x.b0.z, x.b0.w));
+  arch::ffma2_column(sum[2], {x.a1.x, x.a1.y}, make_float2(x.b1.x, x.b1.y));
+  arch::ffma2_column(tile.below2, {x.a1.z, x.a1.w}, make_float2(x.b1.x, x.b1.y));
+  arch::ffma2_column(sum[3], {x.a1.z, x.a1.w}, make_float2(x.b1.z, x.b1.w));
+}
+
 // tile(p, q) += sum over k = 0..7 of rows[k][p] * columns[k][q]. `rows` and `columns` point at this thread's first word
-// in panel row 0; the pitches are in words.
-template <int kRowPitch, int kColumnPitch, int kUnroll>
+// in panel row 0; the pitches are in words. The operands of k + 1 are loaded before the products of k.
+template <int kRowPitch, int kColumnPitch>
 VDN_DEVICE void sweep_update(SweepTile& tile, const float* rows, const float* columns) {
   arch::Pair sum[kPerThread / 2][2];
   VDN_UNROLL
   for (int u = 0; u < kPerThread / 2; ++u) sum[u][0] = sum[u][1] = arch::make_pair(0.0f, 0.0f);
-  VDN_UNROLL_BY(kUnroll)
-  for (int k = 0; k < kStep; ++k) {
-    const float4 a0 = arch::load_shared4(rows + k * kRowPitch);
-    const float4 a1 = arch::load_shared4(rows + k * kRowPitch + kDim / 2);
-    const float4 b0 = arch::load_shared4(columns + k * kColumnPitch);
-    const float4 b1 = arch::load_shared4(columns + k * kColumnPitch + kDim / 2);
-    arch::ffma2_column(sum[0], {a0.x, a0.y}, make_float2(b0.x, b0.y));
-    arch::ffma2_column(tile.below0, {a0.z, a0.w, a1.x, a1.y, a1.z, a1.w}, make_float2(b0.x, b0.y));
-    arch::ffma2_column(sum[1], {a0.z, a0.w}, make_float2(b0.z, b0.w));
-    arch::ffma2_column(tile.below1, {a1.x, a1.y, a1.z, a1.w}, make_float2(b0.z, b0.w));
-    arch::ffma2_column(sum[2], {a1.x, a1.y}, make_float2(b1.x, b1.y));
-    arch::ffma2_column(tile.below2, {a1.z, a1.w}, make_float2(b1.x, b1.y));
-    arch::ffma2_column(sum[3], {a1.z, a1.w}, make_float2(b1.z, b1.w));
+  SweepOperands even = sweep_operands<kRowPitch, kColumnPitch>(rows, columns, 0);
+  VDN_NO_UNROLL
+  for (int k = 0; k < kStep; k += 2) {
+    const SweepOperands odd = sweep_operands<kRowPitch, kColumnPitch>(rows, columns, k + 1);
+    sweep_rank1(tile, sum, even);
+    if (k + 2 < kStep) even = sweep_operands<kRowPitch, kColumnPitch>(rows, columns, k + 2);
+    sweep_rank1(tile, sum, odd);
   }
   VDN_UNROLL
   for (int u = 0; u < kPerThread / 2; ++u) {
