@@ -5,23 +5,28 @@
 
 namespace vdn_delta {
 
-constexpr int kDim = 128;             // rows and columns of a matrix: the model's head size
+constexpr int kDim = 128;  // rows and columns of a matrix: the model's head size
 constexpr int kElements = kDim * kDim;
 constexpr int kStep = 8;              // pivots per elimination step (docs/decisions/0001)
 constexpr int kSteps = kDim / kStep;  // 16
-constexpr int kCycle = 16;            // rows (columns) of one thread are this far apart: r, r + 16, r + 32, ...
-constexpr int kPerThread = kDim / kCycle;  // 8 rows (columns) per thread
 
-static_assert(kSteps * kStep == kDim && kCycle * kPerThread == kDim, "both divide the matrix");
-static_assert(kCycle == 2 * kStep, "a step's columns are one half of one thread column (publish.cuh relies on it)");
+// A thread's columns are c, c + 16, ..., c + 112 (0 <= c < 16): a step's eight columns are one column each of half of the
+// threads. A sweep thread's rows are r, r + 8, ..., r + 120 (0 <= r < 8): a step's eight rows are one row of every thread.
+constexpr int kColumnCycle = 16;
+constexpr int kColumns = kDim / kColumnCycle;  // 8 columns per thread
+constexpr int kRowCycle = 8;
+constexpr int kRows = kDim / kRowCycle;  // 16 rows per thread
 
-// Where index i (a row or a column of the matrix) lies in a panel row of 128 words. The eight indices of one thread,
-// l, l + 16, ..., l + 112, become two runs of four words, so that a thread reads them with two 16-byte loads and
-// neighbouring threads read neighbouring 16-byte words:
+static_assert(kColumnCycle == 2 * kStep && kRowCycle == kStep, "publication counts on both (phases/sweep.cuh)");
+
+// Where index i lies in a panel row of 128 words: the indices of one thread become runs of four words, so that a thread
+// reads them with 16-byte loads and neighbouring threads read neighbouring 16-byte words.
 //
-//   word   0..3: 0 16 32 48     4..7: 1 17 33 49   ...   60..63: 15 31 47 63
-//         64..67: 64 80 96 112  68..71: 65 81 97 113 ... 124..127: 79 95 111 127
-constexpr int panel_word(int l, int q) { return (q / 4) * (kDim / 2) + l * 4 + q % 4; }  // index l + 16 q
-constexpr int panel_word(int i) { return panel_word(i % kCycle, i / kCycle); }
+//   column word   0..3: 0 16 32 48    4..7: 1 17 33 49  ...  60..63: 15 31 47 63   64..67: 64 80 96 112  ...
+//   row word      0..3: 0 8 16 24     4..7: 1 9 17 25   ...  28..31: 7 15 23 31    32..35: 32 40 48 56   ...
+constexpr int column_word(int c, int q) { return (q / 4) * (4 * kColumnCycle) + c * 4 + (q % 4 ^ 1); }  // column c + 16 q
+constexpr int column_word(int j) { return column_word(j % kColumnCycle, j / kColumnCycle); }
+constexpr int row_word(int r, int p) { return (p / 4) * (4 * kRowCycle) + r * 4 + p % 4; }  // row r + 8 p
+constexpr int row_word(int i) { return row_word(i % kRowCycle, i / kRowCycle); }
 
 }  // namespace vdn_delta

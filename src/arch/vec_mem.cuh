@@ -19,9 +19,26 @@ VDN_DEVICE int load_shared(const int* p) { return *p; }
 VDN_DEVICE void store_shared(float* p, float v) {
   asm volatile("st.volatile.shared.f32 [%0], %1;" ::"r"(static_cast<unsigned>(__cvta_generic_to_shared(p))), "f"(v) : "memory");
 }
+// Without a branch around it.
+VDN_DEVICE void store_shared_if(bool condition, float* p, float v) {
+  asm volatile(
+      "{\n"
+      ".reg .pred yes;\n"
+      "setp.ne.b32 yes, %2, 0;\n"
+      "@yes st.volatile.shared.f32 [%0], %1;\n"
+      "}\n" ::"r"(static_cast<unsigned>(__cvta_generic_to_shared(p))),
+      "f"(v), "r"(static_cast<int>(condition))
+      : "memory");
+}
 VDN_DEVICE void store_shared2(float* p, float2 v) { *reinterpret_cast<float2*>(p) = v; }
 VDN_DEVICE void store_shared4(float* p, float4 v) { *reinterpret_cast<float4*>(p) = v; }
 VDN_DEVICE void store_shared(int* p, int v) { *p = v; }
+
+// Element i of eight that two 16-byte words hold; i is known at compile time.
+VDN_DEVICE float component(const float4& lo, const float4& hi, int i) {
+  const float4& v = i < 4 ? lo : hi;
+  return i % 4 == 0 ? v.x : i % 4 == 1 ? v.y : i % 4 == 2 ? v.z : v.w;
+}
 
 // Inputs are read once and never written by the kernel: the read-only path, evicted first.
 VDN_DEVICE float load_global(const float* p) { return __ldg(p); }

@@ -7,30 +7,30 @@
 
 namespace vdn_delta::phases {
 
-// Pitches in words. A C panel is written by threads that differ in k and r at once: 132 = 4 mod 32 spreads the eight k of
-// a quarter warp over all banks for 16-byte stores. A row panel likewise: 20 k mod 32 = 0 20 8 28 16 4 24 12.
+// Pitches in words. C and row panels are written by threads that differ in k: 132 and 36 are 4 mod 32, which spreads the
+// eight k over the banks.
 constexpr int kHPitch = kDim;
 constexpr int kCPitch = kDim + 4;
-constexpr int kRowPitch = 20;
-// The sweep's stage holds A on the way in and T on the way out, row by row; 132 makes T's transposed half free of
-// conflicts (4 c + r for eight c and four r). The injection's stage is a plain copy of the matrix.
+constexpr int kInjectWarpRows = 32;
+constexpr int kRowPitch = kInjectWarpRows + 4;
+// The sweep's stage holds A on the way in and T on the way out, row by row; 132 makes the access of eight rows by four
+// columns free of conflicts (4 r + c). The injection's stage is a plain copy of the matrix.
 constexpr int kSweepStagePitch = kDim + 4;
 
+struct HPanel {
+  float word[kStep * kHPitch];  // [k][column_word(j)] = H_j[k], the columns' operand
+};
+struct CPanel {
+  float word[kStep * kCPitch];  // [k][row_word(i)] = C_i[k], the rows' operand
+};
+struct RowPanel {
+  float word[kStep * kRowPitch];  // [k][row of the warp] = C_row[k] of B's rows
+};
 struct SweepStage {
   float word[kDim * kSweepStagePitch];
 };
 struct InjectStage {
   float word[kElements];
-};
-
-struct HPanel {
-  float word[kStep * kHPitch];  // [k][panel_word(j)] = H_j[k], the columns' operand
-};
-struct CPanel {
-  float word[kStep * kCPitch];  // [k][panel_word(i)] = C_i[k], the rows' operand
-};
-struct RowPanel {
-  float word[kStep * kRowPitch];  // [k][row of the warp, 0..15] = C_row[k] of B's rows
 };
 
 // The pivot block S = L D L^T, L unit lower triangular.
@@ -42,9 +42,9 @@ struct PivotBlock {
 struct DiagBlock {
   float word[kStep * kStep];
 };
+constexpr int kGPitch = 12;  // 4 * odd: eight rows of 16-byte words in different banks
 struct PivotScratch {
-  float g[kStep * 12];  // [row][k]; pitch 12 = 4 * odd: eight rows of 16-byte words in different banks
+  float g[kStep * kGPitch];  // [row][k]
 };
-constexpr int kGPitch = 12;
 
 }  // namespace vdn_delta::phases

@@ -20,7 +20,6 @@
 #include "arch/warp_math.cuh"
 #include "phases/panels.h"
 #include "shape.h"
-#include "tile/sweep_tile.cuh"
 
 namespace vdn_delta::phases {
 
@@ -48,12 +47,11 @@ VDN_DEVICE PivotPair pivot_load(int lane, const float* A, float a_scale) {
   return {element(j), element(j + 1)};
 }
 
-// Block s + 1 from what it was before step s.
+// Block s from what it was before step s - 1.
 VDN_DEVICE PivotPair pivot_form(int lane, int s, const DiagBlock& diag, const CPanel& c, const PivotBlock& last,
                                 PivotScratch& scratch) {
   const int row = lane / 4, j = 2 * (lane % 4);
-  const int first = kStep * (s + 1);
-  const float* rows = c.word + panel_word(first % kCycle + row, first / kCycle);
+  const float* rows = c.word + row_word(row, s);
   float g0 = 0.0f, g1 = 0.0f;  // G of (row, j) and (row, j + 1)
   {
     const float4 a0 = arch::load_shared4(last.w + j * kStep), a1 = arch::load_shared4(last.w + j * kStep + 4);
@@ -61,8 +59,8 @@ VDN_DEVICE PivotPair pivot_form(int lane, int s, const DiagBlock& diag, const CP
     VDN_UNROLL
     for (int m = 0; m < kStep; ++m) {
       const float ci = arch::load_shared(rows + m * kCPitch);
-      g0 = arch::ffma(ci, tile::component(a0, a1, m), g0);
-      g1 = arch::ffma(ci, tile::component(b0, b1, m), g1);
+      g0 = arch::ffma(ci, arch::component(a0, a1, m), g0);
+      g1 = arch::ffma(ci, arch::component(b0, b1, m), g1);
     }
   }
   arch::store_shared2(scratch.g + row * kGPitch + j, make_float2(g0, g1));
@@ -76,9 +74,9 @@ VDN_DEVICE PivotPair pivot_form(int lane, int s, const DiagBlock& diag, const CP
   float s0 = 0.0f, s1 = 0.0f;
   VDN_UNROLL
   for (int k = 0; k < kStep; ++k) {
-    const float gd = arch::fmul(tile::component(r0, r1, k), tile::component(d0, d1, k));
-    s0 = arch::ffma(gd, tile::component(a0, a1, k), s0);
-    s1 = arch::ffma(gd, tile::component(b0, b1, k), s1);
+    const float gd = arch::fmul(arch::component(r0, r1, k), arch::component(d0, d1, k));
+    s0 = arch::ffma(gd, arch::component(a0, a1, k), s0);
+    s1 = arch::ffma(gd, arch::component(b0, b1, k), s1);
   }
   arch::warp_sync();  // scratch.g is free again
   return {arch::fadd(before.x, -s0), arch::fadd(before.y, -s1)};

@@ -18,14 +18,19 @@ VDN_KERNEL(kThreads, kCtasPerSm) vdn_delta_factors_128_f32_single(const Params p
   if (thread < kInjectWarps) arch::mbarrier_init(&smem.b_ready[thread], 1);
   if (thread == 0) {
     arch::mbarrier_init(&smem.a_ready, 1);
+    arch::mbarrier_init(&smem.t_ready, kSweepThreads);
     arch::mbarrier_fence_init();
   }
   arch::cta_sync();
   arch::wait_for_predecessor();
   if (thread < kInjectThreads) {
-    inject_role(smem, params, thread);
-  } else {
+    inject_role(smem, params, thread / 32, thread % 32);
+  } else if (thread < kInjectThreads + kSweepThreads) {
     sweep_role(smem, params, thread - kInjectThreads);
+  } else if (thread < kInjectThreads + kSweepThreads + kPivotThreads) {
+    pivot_role(smem, params, (thread - kInjectThreads - kSweepThreads) / 32, thread % 32);
+  } else if (thread % 32 == 0) {
+    copy_role(smem, params);
   }
 }
 

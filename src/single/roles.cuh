@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The two teams of the single-CTA kernel. Each runs through the same matrices on its own, as far ahead as the barriers
-// let it.
+// The three roles of the single-CTA kernel. Each runs through the same matrices on its own, as far ahead as the barriers
+// let it. Numbers are the steps of kernel.cu's timeline.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +13,7 @@
 #include "phases/inject.cuh"
 #include "phases/pivot.cuh"
 #include "phases/sweep.cuh"
+#include "phases/sweep_stage.cuh"
 #include "single/config.h"
 #include "single/smem.h"
 
@@ -25,162 +26,176 @@ VDN_DEVICE bool can_bulk_copy(const float* in, const float* out) {
   return ((reinterpret_cast<std::uintptr_t>(in) | reinterpret_cast<std::uintptr_t>(out)) & 15) == 0;
 }
 
-// Warps 0 to 3 of the sweep team, one on each scheduler, solve, one row of the panel a thread. Warps 4 to 7 take turns
-// at the pivot block of the next step, and warp 4 minds the stage.
-constexpr int kSolveWarps = 4;
-constexpr int kStageWarp = 4;
-VDN_DEVICE bool has_pivot_duty(int warp, int s) { return warp == kSolveWarps + s % (kSweepWarps - kSolveWarps); }
+// The step at which an injection warp asks for its next rows: late enough for the stage's last store to have been read.
+constexpr int kPrefetchStep = 2;
 
-// Factors the block of step `s` and hands it to the team; the last step's block settles the matrix.
-VDN_DEVICE void publish_pivot(Smem& smem, const Params& params, int lane, phases::PivotPair block, int s, int m, int* flag) {
-  const int before = s == 0 ? 0 : arch::load_shared(flag);
-  const int bad = phases::pivot_factor(lane, block, kStep * s + 1, before, smem.pivot[s % 2]);
-  if (lane == 0) {
-    arch::store_shared(flag, bad);
-    if (s == kSteps - 1 && params.info != nullptr) arch::store_global(params.info + m, bad);
-  }
-}
-
-// Step 2 of kernel.cu's timeline: A -> X -> T.
+// A -> X -> T.
 VDN_DEVICE void sweep_role(Smem& smem, const Params& params, int thread) {
   const int n = static_cast<int>(params.n);  // at most 2^30
-  const int stride = arch::block_count();
   const bool bulk = can_bulk_copy(params.A, params.T);
-  const int warp = thread / 32;
   tile::SweepTile tile;
-  int m = arch::block_index(), count = 0;
-  if (has_pivot_duty(warp, kSteps - 1))
-    publish_pivot(smem, params, thread % 32, phases::pivot_load(thread % 32, params.A + matrix_offset(m), params.a_scale), 0,
-                  m, &smem.bad[0]);
-  if (bulk) {
-    if (warp == kStageWarp) phases::sweep_stage_load(thread % 32, smem.sweep_stage, params.A + matrix_offset(m), &smem.a_ready);
-    arch::mbarrier_wait(&smem.a_ready, 0);
-    phases::sweep_unstage(tile, phases::SweepThread(arch::opaque(thread)), smem.sweep_stage, params.a_scale);
-    arch::fence_before_bulk_copy();
-  } else {
-    phases::sweep_load(tile, phases::SweepThread(arch::opaque(thread)), params.A + matrix_offset(m), params.a_scale);
+  if (bulk && thread % 32 == 0) {  // the first A: nothing else is to be done yet, so all four warps copy
+    if (thread == 0) arch::mbarrier_arrive_expect(&smem.a_ready, phases::kSweepBytes);
+    phases::sweep_bulk_load(smem.sweep_stage, params.A + matrix_offset(arch::block_index()), thread / 32, kSweepWarps,
+                            &smem.a_ready);
   }
+  arch::warp_sync();
+  int turn = 0;  // steps of all matrices so far
   VDN_NO_UNROLL
-  for (;;) {
+  for (int count = 0, m = arch::block_index();; ++count, m += arch::block_count()) {
+    // 1: take A in, and put T of the matrix before out.
+    const bool in = m < n, out = count > 0;
     const int parity = count % 2;
-    const bool more = m + stride < n;
-    int* flag = &smem.bad[count % kBadRing];
-    if (thread < kDim)
-      arch::store_shared(smem.alpha[parity] + thread, arch::load_global(params.alpha + static_cast<std::int64_t>(m) * kDim + thread));
+    if (in) {
+      if (thread < kDim)
+        arch::store_shared(smem.alpha[parity] + thread,
+                           arch::load_global(params.alpha + static_cast<std::int64_t>(m) * kDim + thread));
+      if (!bulk) {
+        phases::sweep_word_load(thread, smem.sweep_stage, params.A + matrix_offset(m));
+        arch::barrier_sync(kStaged, kStagedThreads);
+      }
+    }
+    if (bulk) arch::mbarrier_wait(&smem.a_ready, parity);
+    if (out && arch::load_shared(&smem.bad[(count - 1) % kBadRing]) != 0) phases::sweep_spoil(tile);
+    phases::sweep_exchange(tile, phases::SweepThread(arch::opaque(thread)), in, out, smem.alpha[parity ^ 1],
+                           smem.sweep_stage, params.a_scale);
+    if (bulk && in) {
+      arch::fence_before_bulk_copy();
+      arch::mbarrier_arrive(&smem.t_ready);
+    } else if (bulk) {  // the last T: nothing else is left to do, so all four warps copy
+      arch::fence_before_bulk_copy();
+      arch::barrier_sync(kStaged, kStagedThreads);
+      if (thread % 32 == 0) {
+        phases::sweep_bulk_store(smem.sweep_stage, params.T + matrix_offset(m - arch::block_count()), thread / 32, kSweepWarps);
+        arch::bulk_store_wait_read();
+      }
+    } else if (out) {
+      arch::barrier_sync(kStaged, kStagedThreads);
+      phases::sweep_word_store(thread, smem.sweep_stage, params.T + matrix_offset(m - arch::block_count()));
+      arch::barrier_sync(kStaged, kStagedThreads);
+    }
+    if (!in) break;
     phases::sweep_publish(tile, phases::SweepThread(arch::opaque(thread)), 0, smem.c[0], smem.diag[1]);
     VDN_NO_UNROLL
     for (int s = 0; s < kSteps; ++s) {
-      arch::barrier_sync(kPanelReady, kSweepThreads);
-      if (has_pivot_duty(warp, s)) {
-        arch::barrier_arrive(kSolved, kSweepThreads);
-        const int lane = arch::opaque(thread) % 32;
-        if (s + 1 < kSteps) {
-          publish_pivot(smem, params, lane,
-                        phases::pivot_form(lane, s, smem.diag[(s + 1) % 2], smem.c[s % 2], smem.pivot[s % 2], smem.scratch),
-                        s + 1, m, flag);
-        } else if (more) {
-          publish_pivot(smem, params, lane,
-                        phases::pivot_load(lane, params.A + matrix_offset(m + stride), params.a_scale), 0, m + stride,
-                        &smem.bad[(count + 1) % kBadRing]);
-        }
-        arch::mbarrier_wait(&smem.h_ready[s], parity);
-      } else {
-        if (warp < kSolveWarps) {
-          arch::mbarrier_wait(&smem.h_free[s], parity ^ 1);
-          phases::sweep_solve(arch::opaque(thread), smem.c[s % 2], smem.pivot[s % 2], smem.h[s]);
-        }
-        arch::barrier_sync(kSolved, kSweepThreads);
-        if (thread == 0) arch::mbarrier_arrive(&smem.h_ready[s]);
-      }
-      if (s == 1 && bulk && more && warp == kStageWarp) {
-        arch::bulk_store_wait_read();
-        arch::warp_sync();
-        phases::sweep_stage_load(thread % 32, smem.sweep_stage, params.A + matrix_offset(m + stride), &smem.a_ready);
-      }
+      // 3: H of the step.
+      arch::barrier_sync(panel_ready(turn++), kPanelReadyThreads);
+      arch::mbarrier_wait(&smem.h_free[s], parity ^ 1);
+      phases::sweep_solve(arch::opaque(thread), smem.c[s % 2], smem.pivot[s % 2], smem.h[s]);
+      arch::barrier_sync(kSolved, kSolvedThreads);
+      if (thread == 0) arch::mbarrier_arrive(&smem.h_ready[s]);
+      // 4: the update, and the next step's columns.
       phases::sweep_update(tile, phases::SweepThread(arch::opaque(thread)), smem.c[s % 2], smem.h[s]);
       if (s + 1 < kSteps)
         phases::sweep_publish(tile, phases::SweepThread(arch::opaque(thread)), s + 1, smem.c[(s + 1) % 2], smem.diag[s % 2]);
     }
-    const bool bad = arch::load_shared(flag) != 0;
-    const phases::SweepThread me(arch::opaque(thread));
-    if (bulk) {
-      if (more) arch::mbarrier_wait(&smem.a_ready, parity ^ 1);
-      phases::sweep_exchange(tile, me, smem.alpha[parity], bad, smem.sweep_stage, more, params.a_scale);
-      arch::fence_before_bulk_copy();
-      arch::barrier_sync(kStaged, kSweepThreads);
-      if (warp == kStageWarp) phases::sweep_stage_store(thread % 32, smem.sweep_stage, params.T + matrix_offset(m));
-    } else {
-      phases::sweep_store(tile, me, smem.alpha[parity], bad, params.T + matrix_offset(m));
-      if (more) phases::sweep_load(tile, me, params.A + matrix_offset(m + stride), params.a_scale);
-    }
-    if (!more) break;
-    m += stride;
-    ++count;
   }
-  if (bulk && warp == kStageWarp) arch::bulk_store_wait_read();
 }
 
-// Step 3: B -> J, behind the sweep by as much as it likes up to a matrix.
-VDN_DEVICE void inject_role(Smem& smem, const Params& params, int thread) {
+// 6: A into the sweep's stage and T out of it, one thread. Nothing to do where the copy engine cannot be used.
+VDN_DEVICE void copy_role(Smem& smem, const Params& params) {
   const int n = static_cast<int>(params.n);
-  const int stride = arch::block_count();
-  const bool bulk = can_bulk_copy(params.B, params.J);
-  const int warp = thread / 32;
-  tile::InjectTile tile;
-  int m = arch::block_index(), count = 0;
-  if (bulk) {
-    if (thread % 32 == 0)
-      phases::inject_stage_load(warp, smem.inject_stage, params.B + matrix_offset(m), &smem.b_ready[warp]);
-    arch::mbarrier_wait(&smem.b_ready[warp], 0);
-    phases::inject_exchange<true, false>(tile, phases::InjectThread(arch::opaque(thread)), false, smem.inject_stage,
-                                         params.b_scale);
-    arch::fence_before_bulk_copy();
-  } else {
-    phases::inject_load(tile, phases::InjectThread(arch::opaque(thread)), params.B + matrix_offset(m));
-    phases::inject_scale(tile, params.b_scale);
-  }
+  if (!can_bulk_copy(params.A, params.T)) return;
   VDN_NO_UNROLL
-  for (;;) {
+  for (int count = 0, m = arch::block_index(); m < n; ++count, m += arch::block_count()) {
+    arch::mbarrier_wait(&smem.t_ready, count % 2);  // A of m is out of the stage, T of the matrix before m is in it
+    if (count > 0) {
+      phases::sweep_bulk_store(smem.sweep_stage, params.T + matrix_offset(m - arch::block_count()), 0, 1);
+      arch::bulk_store_wait_read();
+    }
+    if (m + arch::block_count() < n) {
+      arch::mbarrier_arrive_expect(&smem.a_ready, phases::kSweepBytes);
+      phases::sweep_bulk_load(smem.sweep_stage, params.A + matrix_offset(m + arch::block_count()), 0, 1, &smem.a_ready);
+    } else {
+      arch::mbarrier_arrive(&smem.a_ready);  // no more input, but the stage is free for the last T
+    }
+  }
+}
+
+// 2: the pivot blocks, one step ahead of the sweep team. The warps take turns, each on its own scheduler: what the last
+// one leaves behind kPanelReady, the next one goes on from.
+VDN_DEVICE void pivot_role(Smem& smem, const Params& params, int warp, int lane) {
+  const int n = static_cast<int>(params.n);
+  const int first = arch::block_index(), stride = arch::block_count();
+  const int total = kSteps * ((n - first + stride - 1) / stride);  // steps of all matrices of this CTA
+  VDN_NO_UNROLL
+  for (int turn = warp; turn <= total; turn += kPivotWarps) {
+    if (turn > 0) arch::barrier_sync(panel_ready(turn - 1), kPanelReadyThreads);
+    if (turn == total) break;
+    const int s = turn % kSteps, count = turn / kSteps;
+    const int m = first + count * stride;
+    int* flag = &smem.bad[count % kBadRing];
+    int bad = 0;
+    phases::PivotPair block;
+    if (s == 0) {
+      block = phases::pivot_load(lane, params.A + matrix_offset(m), params.a_scale);
+    } else {
+      bad = arch::load_shared(flag);
+      block = phases::pivot_form(lane, s, smem.diag[s % 2], smem.c[(s - 1) % 2], smem.pivot[(s - 1) % 2],
+                                 smem.scratch[warp]);
+    }
+    bad = phases::pivot_factor(lane, block, kStep * s + 1, bad, smem.pivot[s % 2]);
+    if (lane == 0) {
+      arch::store_shared(flag, bad);
+      if (s + 1 == kSteps && params.info != nullptr) arch::store_global(params.info + m, bad);
+    }
+    arch::barrier_arrive(panel_ready(turn), kPanelReadyThreads);
+  }
+}
+
+// 5: B -> J, behind the sweep by as much as it likes up to a matrix.
+VDN_DEVICE void inject_role(Smem& smem, const Params& params, int warp, int lane) {
+  const int n = static_cast<int>(params.n);
+  const bool bulk = can_bulk_copy(params.B, params.J);
+  float* stage = smem.inject_stage.word + warp * phases::kInjectWords;
+  tile::InjectTile tile;
+  if (bulk && lane == 0)
+    phases::inject_bulk_load(stage, params.B + matrix_offset(arch::block_index()) + warp * phases::kInjectWords,
+                             &smem.b_ready[warp]);
+  VDN_NO_UNROLL
+  for (int count = 0, m = arch::block_index();; ++count, m += arch::block_count()) {
+    const bool in = m < n, out = count > 0;
     const int parity = count % 2;
-    const bool more = m + stride < n;
+    if (in) {
+      if (bulk) {
+        arch::mbarrier_wait(&smem.b_ready[warp], parity);
+      } else {
+        phases::inject_word_load(lane, stage, params.B + matrix_offset(m) + warp * phases::kInjectWords);
+        arch::warp_sync();
+      }
+    }
+    if (out && arch::load_shared(&smem.bad[(count - 1) % kBadRing]) != 0) phases::inject_spoil(tile);
+    phases::inject_exchange(tile, phases::InjectThread(arch::opaque(lane)), in, out, stage, params.b_scale);
+    arch::fence_before_bulk_copy();
+    arch::warp_sync();
+    if (out) {
+      float* J = params.J + matrix_offset(m - arch::block_count()) + warp * phases::kInjectWords;
+      if (!bulk) {
+        phases::inject_word_store(lane, stage, J);
+        arch::warp_sync();
+      } else if (lane == 0) {
+        phases::inject_bulk_store(stage, J);
+      }
+    }
+    if (!in) break;
     VDN_NO_UNROLL
     for (int s = 0; s < kSteps; ++s) {
-      phases::RowPanel& panel = smem.row[arch::opaque(thread) / 32][s % 2];
-      phases::inject_publish(tile, phases::InjectThread(arch::opaque(thread)), s, panel);
+      phases::RowPanel& panel = smem.row[warp][s % 2];
+      phases::inject_publish(tile, phases::InjectThread(arch::opaque(lane)), s, panel);
       arch::warp_sync();
-      if (s == 1 && bulk && more && thread % 32 == 0) {
-        arch::bulk_store_wait_read();
-        phases::inject_stage_load(warp, smem.inject_stage, params.B + matrix_offset(m + stride), &smem.b_ready[warp]);
+      if (s == kPrefetchStep && bulk && lane == 0) {
+        arch::bulk_store_wait_read();  // frees the stage for the next B, or for the last J
+        if (m + arch::block_count() < n)
+        phases::inject_bulk_load(stage, params.B + matrix_offset(m + arch::block_count()) + warp * phases::kInjectWords,
+                                 &smem.b_ready[warp]);
       }
       arch::mbarrier_wait(&smem.h_ready[s], parity);
-      phases::inject_update(tile, phases::InjectThread(arch::opaque(thread)), panel, smem.h[s]);
+      phases::inject_update(tile, phases::InjectThread(arch::opaque(lane)), panel, smem.h[s]);
       arch::warp_sync();
-      if (thread % 32 == 0) arch::mbarrier_arrive(&smem.h_free[s]);
+      if (lane == 0) arch::mbarrier_arrive(&smem.h_free[s]);
     }
-    const bool bad = arch::load_shared(&smem.bad[count % kBadRing]) != 0;
-    const phases::InjectThread me(arch::opaque(thread));
-    if (bulk) {
-      if (more) {
-        arch::mbarrier_wait(&smem.b_ready[warp], parity ^ 1);
-        phases::inject_exchange<true, true>(tile, me, bad, smem.inject_stage, params.b_scale);
-      } else {
-        phases::inject_exchange<false, true>(tile, me, bad, smem.inject_stage, params.b_scale);
-      }
-      arch::fence_before_bulk_copy();
-      arch::warp_sync();
-      if (thread % 32 == 0) phases::inject_stage_store(warp, smem.inject_stage, params.J + matrix_offset(m));
-    } else {
-      phases::inject_store(tile, me, bad, params.J + matrix_offset(m));
-      if (more) {
-        phases::inject_load(tile, me, params.B + matrix_offset(m + stride));
-        phases::inject_scale(tile, params.b_scale);
-      }
-    }
-    if (!more) break;
-    m += stride;
-    ++count;
   }
-  if (bulk && thread % 32 == 0) arch::bulk_store_wait_read();
+  if (bulk && lane == 0) arch::bulk_store_wait_read();
 }
 
 }  // namespace vdn_delta::single

@@ -2,16 +2,17 @@
 //
 // The shared memory of the single-CTA kernel, and its barriers. Plain C++.
 //
-//   region      written by                    read by                            dead when
-//   h[s]        solve warps, step s           sweep + injection team, step s     every injection warp has arrived at
-//                                                                                h_free[s] and the sweep team is a step on
-//   c[s % 2]    sweep team after step s - 1   solve and pivot warps, sweep team  the sweep team is at step s + 1
-//   diag[s % 2] sweep team after step s - 2   pivot warp, before step s          the pivot warp is at step s
-//   pivot[s%2]  pivot warp, before step s     solve and pivot warps, step s      the pivot warp is at step s + 1
-//   row[w]      injection warp w, step s      the same warp, step s              two steps later
-//   g           pivot warp                    the same warp                      within a step
-//   alpha[m%2]  sweep team, matrix m          the same, at its end               matrix m + 2
-//   bad[m % 2]  pivot warp, matrix m          both teams, at the matrix's end    matrix m + 2
+//   region        written by                       read by                           dead when
+//   h[s]          sweep team, step s               sweep and injection team, step s  every injection warp has arrived at
+//                                                                                    h_free[s] and the sweep is a step on
+//   c[s % 2]      sweep team after step s - 1      sweep team and pivot warp, step s the sweep team is at step s + 1
+//   diag[s % 2]   sweep team after step s - 2      pivot warp, before step s         the pivot warp is at step s
+//   pivot[s % 2]  pivot warp, before step s        sweep team and pivot warp, step s the pivot warp is at step s + 1
+//   row[w][s % 2] injection warp w, step s         the same warp, step s             two steps later
+//   scratch       pivot warp                       the same warp                     within a step
+//   alpha[m % 2]  sweep team, matrix m             the same, at its end              matrix m + 2
+//   bad[m % 4]    pivot warp, end of matrix m      both teams, at the matrix's end   matrix m + 4
+//   *_stage       bulk loads, then the team        the team, then bulk stores        the stores have read it
 #pragma once
 
 #include <cstdint>
@@ -25,26 +26,32 @@ namespace vdn_delta::single {
 struct alignas(128) Smem {
   phases::HPanel h[kPanels];
   phases::CPanel c[2];
+  phases::SweepStage sweep_stage;
+  phases::InjectStage inject_stage;
   phases::PivotBlock pivot[2];
   phases::DiagBlock diag[2];
   phases::RowPanel row[kInjectWarps][2];
-  phases::SweepStage sweep_stage;
-  phases::InjectStage inject_stage;
-  phases::PivotScratch scratch;
+  phases::PivotScratch scratch[kPivotWarps];
   float alpha[2][kDim];
   int bad[kBadRing];
-  std::uint64_t h_ready[kPanels];  // arrivals: 1, a sweep thread after the solve; waits: injection warps
-  std::uint64_t h_free[kPanels];   // arrivals: each injection warp after its update; waits: solve warps
-  std::uint64_t a_ready;           // arrivals: 1 and the bytes of A; waits: sweep team
-  std::uint64_t b_ready[kInjectWarps];  // arrivals: 1 and the bytes of 16 rows of B; waits: that warp
+  std::uint64_t h_ready[kPanels];       // arrivals: 1, a sweep thread behind kSolved; waits: injection warps
+  std::uint64_t h_free[kPanels];        // arrivals: each injection warp after its update; waits: sweep team
+  std::uint64_t a_ready;                // arrivals: 1 and the bytes of A; waits: sweep team
+  std::uint64_t t_ready;                // arrivals: each sweep thread after its exchange; waits: copy warp
+  std::uint64_t b_ready[kInjectWarps];  // arrivals: 1 and the bytes of 32 rows of B; waits: that warp
 };
 
 // Named barriers; id 0 is the CTA's own.
 enum Barrier : int {
-  kPanelReady = 1,  // c[s], diag[s + 1] and pivot[s] are complete: sweep team
-  kSolved = 2,      // h[s] is complete: the sweep team; the pivot warp of the step arrives and does not wait
-  kStaged = 3,      // the sweep's stage holds T: sweep team
+  kSolved = 1,      // h[s] is complete: sweep team
+  kStaged = 2,      // the sweep's stage is complete: sweep team, not in the steady state
+  kPanelReady = 3,  // c[s], diag[s + 1] and pivot[s] are complete: sweep team and two pivot warps; one id for each pivot
+                    // warp, since a warp that is early for its turn must not be counted in another's
 };
+constexpr int panel_ready(int turn) { return kPanelReady + turn % kPivotWarps; }
+constexpr int kPanelReadyThreads = kSweepThreads + 2 * 32;  // the turn's pivot warp arrives, the next one waits
+constexpr int kSolvedThreads = kSweepThreads;
+constexpr int kStagedThreads = kSweepThreads;
 
 static_assert(sizeof(Smem) <= 227 * 1024, "what a CTA can have on sm_90 and sm_100");
 

@@ -2,21 +2,25 @@
 //
 // The registers in which one thread of the injection team holds its share of B, later J, and the rank-8 update of them.
 //
-// A warp owns 16 rows and all 128 columns; lane (h, c), h in 0..1 and 0 <= c < 16, holds rows 8 h .. 8 h + 7 of them and
-// the columns c + 16 q. Columns lie in pairs over q for the packed fma.
+// A warp owns 32 rows and all 128 columns; lane (h, c), h in 0..1 and 0 <= c < 16, holds rows 16 h .. 16 h + 15 of them
+// and the columns c + 16 q. Columns lie in pairs over q for the packed fma.
 #pragma once
 
 #include "arch/ffma2.cuh"
 #include "arch/vec_mem.cuh"
 #include "shape.h"
-#include "tile/sweep_tile.cuh"
 
 namespace vdn_delta::tile {
 
-constexpr int kInjectRows = 8;
+constexpr int kInjectRows = 16;
+
+// Where a row lies among the 16 of its half of a row panel: neighbours change places. A 16-byte load puts them into an
+// even and an odd register, ptxas numbers the accumulators in the order of the rows, and an fma wants its accumulator and
+// its row's operand in different banks (ffma2.cuh). tools/check-sass counts the conflicts.
+constexpr int inject_row_place(int row) { return row ^ 1; }
 
 struct InjectTile {
-  arch::Pair acc[kPerThread / 2][kInjectRows];  // [pair of columns][row]
+  arch::Pair acc[kColumns / 2][kInjectRows];  // [pair of columns][row]
 };
 
 VDN_DEVICE float inject_element(const InjectTile& tile, int row, int q) {
@@ -29,27 +33,23 @@ VDN_DEVICE void inject_clear(InjectTile& tile, int row, int q) {
 }
 
 // tile(row, q) += sum over k = 0..7 of rows[k][row] * columns[k][q], straight. `rows` and `columns` point at this
-// thread's first word in panel row 0; the pitches are in words. Operands of k + 1 are loaded as soon as those of k are
-// used up, half a k ahead.
+// thread's first word in panel row 0; the pitches are in words.
 template <int kRowPitch, int kColumnPitch>
 VDN_DEVICE void inject_update(InjectTile& tile, const float* rows, const float* columns) {
-  float4 a0 = arch::load_shared4(rows), a1 = arch::load_shared4(rows + 4);
-  float4 b0 = arch::load_shared4(columns), b1 = arch::load_shared4(columns + kDim / 2);
-  VDN_UNROLL_BY(2)
+  VDN_UNROLL_BY(1)
   for (int k = 0; k < kStep; ++k) {
-    const float a[kInjectRows] = {a0.x, a0.y, a0.z, a0.w, a1.x, a1.y, a1.z, a1.w};
-    arch::ffma2_column(tile.acc[0], a, make_float2(b0.x, b0.y));
-    arch::ffma2_column(tile.acc[1], a, make_float2(b0.z, b0.w));
-    rows += kRowPitch;
-    columns += kColumnPitch;
-    if (k + 1 < kStep) {
-      b0 = arch::load_shared4(columns);
-      a0 = arch::load_shared4(rows);
-      a1 = arch::load_shared4(rows + 4);
-    }
-    arch::ffma2_column(tile.acc[2], a, make_float2(b1.x, b1.y));
-    arch::ffma2_column(tile.acc[3], a, make_float2(b1.z, b1.w));
-    if (k + 1 < kStep) b1 = arch::load_shared4(columns + kDim / 2);
+    float4 a[4];
+    VDN_UNROLL
+    for (int g = 0; g < 4; ++g) a[g] = arch::load_shared4(rows + k * kRowPitch + 4 * g);
+    const float4 b0 = arch::load_shared4(columns + k * kColumnPitch);
+    const float4 b1 = arch::load_shared4(columns + k * kColumnPitch + 4 * kColumnCycle);
+    float row[kInjectRows];
+    VDN_UNROLL
+    for (int i = 0; i < kInjectRows; ++i) row[inject_row_place(i)] = arch::component(a[i / 8 * 2], a[i / 8 * 2 + 1], i % 8);
+    arch::ffma2_column(tile.acc[0], row, make_float2(b0.y, b0.x));
+    arch::ffma2_column(tile.acc[1], row, make_float2(b0.w, b0.z));
+    arch::ffma2_column(tile.acc[2], row, make_float2(b1.y, b1.x));
+    arch::ffma2_column(tile.acc[3], row, make_float2(b1.w, b1.z));
   }
 }
 
