@@ -47,6 +47,13 @@ VDN_DEVICE void ffma2_column(Pair (&acc)[rows], const float (&a)[rows], float2 b
   for (int i = 0; i < rows; ++i)
     asm("fma.rn.f32x2 %0, %1, %2, %0;" : "+l"(acc[i].bits) : "l"(make_pair(a[i], a[i]).bits), "l"(column.bits));
 }
+// acc[u] += a {b[u].x, b[u].y} for u = 0 .. pairs - 1.
+template <int pairs>
+VDN_DEVICE void ffma2_row(Pair (&acc)[pairs], float a, const float2 (&b)[pairs]) {
+  VDN_UNROLL
+  for (int u = 0; u < pairs; ++u)
+    asm("fma.rn.f32x2 %0, %1, %2, %0;" : "+l"(acc[u].bits) : "l"(make_pair(a, a).bits), "l"(make_pair(b[u].x, b[u].y).bits));
+}
 
 #else
 
@@ -64,6 +71,14 @@ VDN_DEVICE void ffma2_column(Pair (&acc)[rows], const float (&a)[rows], float2 b
   for (int i = 0; i < rows; ++i) acc[i].value.x = __fmaf_rn(a[i], b.x, acc[i].value.x);
   VDN_UNROLL
   for (int i = rows - 1; i >= 0; --i) acc[i].value.y = __fmaf_rn(a[i], b.y, acc[i].value.y);
+}
+template <int pairs>
+VDN_DEVICE void ffma2_row(Pair (&acc)[pairs], float a, const float2 (&b)[pairs]) {
+  VDN_UNROLL
+  for (int u = 0; u < pairs; ++u) {
+    acc[u].value.x = __fmaf_rn(a, b[u].x, acc[u].value.x);
+    acc[u].value.y = __fmaf_rn(a, b[u].y, acc[u].value.y);
+  }
 }
 
 #endif

@@ -72,7 +72,7 @@ VDN_DEVICE void inject_exchange(tile::InjectTile& tile, InjectThread me, bool in
         m[q % 2] = in ? arch::fmul(b_scale, arch::load_shared(own)) : 0.0f;
         arch::store_shared_if(out, own, tile::inject_element(tile, row, q));
       }
-      tile.acc[u][row] = arch::make_pair(m[0], m[1]);
+      tile.acc[row][u] = arch::make_pair(m[0], m[1]);
     }
   }
 }
@@ -83,7 +83,7 @@ VDN_DEVICE void inject_spoil(tile::InjectTile& tile) {
   VDN_UNROLL
   for (int row = 0; row < tile::kInjectRows; ++row) {
     VDN_UNROLL
-    for (int u = 0; u < kColumns / 2; ++u) tile.acc[u][row] = nan;
+    for (int u = 0; u < kColumns / 2; ++u) tile.acc[row][u] = nan;
   }
 }
 

@@ -20,36 +20,51 @@ constexpr int kInjectRows = 16;
 constexpr int inject_row_place(int row) { return row ^ 1; }
 
 struct InjectTile {
-  arch::Pair acc[kColumns / 2][kInjectRows];  // [pair of columns][row]
+  arch::Pair acc[kInjectRows][kColumns / 2];  // [row][pair of columns]
 };
 
 VDN_DEVICE float inject_element(const InjectTile& tile, int row, int q) {
-  const float2 v = arch::pair_values(tile.acc[q / 2][row]);
+  const float2 v = arch::pair_values(tile.acc[row][q / 2]);
   return q % 2 == 0 ? v.x : v.y;
 }
 VDN_DEVICE void inject_clear(InjectTile& tile, int row, int q) {
-  const float2 v = arch::pair_values(tile.acc[q / 2][row]);
-  tile.acc[q / 2][row] = q % 2 == 0 ? arch::make_pair(0.0f, v.y) : arch::make_pair(v.x, 0.0f);
+  const float2 v = arch::pair_values(tile.acc[row][q / 2]);
+  tile.acc[row][q / 2] = q % 2 == 0 ? arch::make_pair(0.0f, v.y) : arch::make_pair(v.x, 0.0f);
+}
+
+// The four pairs of columns' operands of one k.
+VDN_DEVICE void inject_columns(float2 (&b)[kColumns / 2], const float* columns) {
+  const float4 b0 = arch::load_shared4(columns), b1 = arch::load_shared4(columns + 4 * kColumnCycle);
+  b[0] = make_float2(b0.y, b0.x), b[1] = make_float2(b0.w, b0.z);
+  b[2] = make_float2(b1.y, b1.x), b[3] = make_float2(b1.w, b1.z);
+}
+
+// One k: its products four rows at a time, and behind each four the operands of the next k, if there is one.
+template <int kRowPitch>
+VDN_DEVICE void inject_rank1(InjectTile& tile, float4 (&a)[4], const float2 (&b)[kColumns / 2], const float* rows, bool more) {
+  VDN_UNROLL
+  for (int g = 0; g < 4; ++g) {
+    const float row[4] = {a[g].x, a[g].y, a[g].z, a[g].w};
+    VDN_UNROLL
+    for (int i = 0; i < 4; ++i) arch::ffma2_row(tile.acc[inject_row_place(4 * g + i)], row[i], b);
+    if (more) a[g] = arch::load_shared4(rows + kRowPitch + 4 * g);
+  }
 }
 
 // tile(row, q) += sum over k = 0..7 of rows[k][row] * columns[k][q], straight. `rows` and `columns` point at this
 // thread's first word in panel row 0; the pitches are in words.
 template <int kRowPitch, int kColumnPitch>
 VDN_DEVICE void inject_update(InjectTile& tile, const float* rows, const float* columns) {
-  VDN_UNROLL_BY(1)
+  float4 a[4];
+  VDN_UNROLL
+  for (int g = 0; g < 4; ++g) a[g] = arch::load_shared4(rows + 4 * g);
+  VDN_NO_UNROLL
   for (int k = 0; k < kStep; ++k) {
-    float4 a[4];
-    VDN_UNROLL
-    for (int g = 0; g < 4; ++g) a[g] = arch::load_shared4(rows + k * kRowPitch + 4 * g);
-    const float4 b0 = arch::load_shared4(columns + k * kColumnPitch);
-    const float4 b1 = arch::load_shared4(columns + k * kColumnPitch + 4 * kColumnCycle);
-    float row[kInjectRows];
-    VDN_UNROLL
-    for (int i = 0; i < kInjectRows; ++i) row[inject_row_place(i)] = arch::component(a[i / 8 * 2], a[i / 8 * 2 + 1], i % 8);
-    arch::ffma2_column(tile.acc[0], row, make_float2(b0.y, b0.x));
-    arch::ffma2_column(tile.acc[1], row, make_float2(b0.w, b0.z));
-    arch::ffma2_column(tile.acc[2], row, make_float2(b1.y, b1.x));
-    arch::ffma2_column(tile.acc[3], row, make_float2(b1.w, b1.z));
+    float2 b[kColumns / 2];
+    inject_columns(b, columns);
+    inject_rank1<kRowPitch>(tile, a, b, rows, k + 1 < kStep);
+    rows += kRowPitch;
+    columns += kColumnPitch;
   }
 }
 
