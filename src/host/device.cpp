@@ -20,8 +20,8 @@ namespace vdn_delta::host {
 namespace {
 
 struct Slot {
-  std::mutex mutex;         // held while preparing
-  std::atomic<bool> ready;  // `facts` is complete and will not change
+  std::mutex mutex;                // held while preparing
+  std::atomic<bool> ready{false};  // `facts` is complete and will not change
   DeviceFacts facts;
 };
 
@@ -163,11 +163,13 @@ vdn_status_t prepare_other(int device, DeviceFacts* facts) noexcept {
   return status == VDN_STATUS_SUCCESS ? status : fail(status, "%s", message);
 }
 
+bool has_slot(int device) noexcept { return device >= 0 && device < kMaxDevices; }
+
 // The current device as an ordinal that has a slot.
 vdn_status_t current_device(int* device) noexcept {
   const cudaError_t error = cudaGetDevice(device);
   if (error != cudaSuccess) return translate(error, "cudaGetDevice");
-  if (*device < 0 || *device >= kMaxDevices) {
+  if (!has_slot(*device)) {
     return fail(VDN_STATUS_UNSUPPORTED, "device %d: this library serves ordinals below %d", *device, kMaxDevices);
   }
   return VDN_STATUS_SUCCESS;
@@ -197,10 +199,8 @@ vdn_status_t prepare(int device, DeviceFacts* facts) noexcept {
   const vdn_status_t status = current_device(&current);
   if (status != VDN_STATUS_SUCCESS) return status;
   if (device == -1 || device == current) return prepare_current(current, facts);
-  DeviceFacts probe;  // so that a bad ordinal is found before a slot is touched
-  if (device >= kMaxDevices) return fail(VDN_STATUS_INVALID_ARGUMENT, "device %d does not exist", device);
-  const vdn_status_t exists = read_attributes(device, &probe);
-  return exists == VDN_STATUS_SUCCESS ? prepare_other(device, facts) : exists;
+  if (!has_slot(device)) return fail(VDN_STATUS_INVALID_ARGUMENT, "device %d does not exist", device);
+  return prepare_other(device, facts);
 }
 
 vdn_status_t device_facts(int device, DeviceFacts* facts) noexcept {
@@ -209,7 +209,7 @@ vdn_status_t device_facts(int device, DeviceFacts* facts) noexcept {
     const vdn_status_t status = current_device(&ordinal);
     if (status != VDN_STATUS_SUCCESS) return status;
   }
-  if (ordinal < kMaxDevices && slots[ordinal].ready.load(std::memory_order_acquire)) {
+  if (has_slot(ordinal) && slots[ordinal].ready.load(std::memory_order_acquire)) {
     *facts = slots[ordinal].facts;
     return VDN_STATUS_SUCCESS;
   }

@@ -2,7 +2,7 @@
 """Installs into an empty folder and builds against the result as a user would: C and C++, shared and static, by
 pkg-config and by CMake. The programs are those of tests/headers.
 
-usage: test_install.py BUILD_ROOT C_PROGRAM CPP_PROGRAM PREFIX LIBDIR DEFAULT_LIBRARY
+usage: test_install.py BUILD_ROOT C_PROGRAM CPP_PROGRAM PREFIX LIBDIR DEFAULT_LIBRARY SANITIZERS
 
 77: pkg-config, CMake or ninja is missing. The compilers are those of CC and CXX, or cc and c++.
 """
@@ -65,7 +65,8 @@ def check_cmake(root, programs, target, version):
         version=version, target=target, c_program=programs[0][2], cpp_program=programs[1][2]))
     # Nothing but the installed folder may answer, so the system's own prefixes are not searched.
     run("cmake", "-S", folder, "-B", folder / "build", f"-DCMAKE_PREFIX_PATH={root}",
-        "-DCMAKE_FIND_USE_CMAKE_SYSTEM_PATH=OFF", "-DCMAKE_FIND_USE_PACKAGE_REGISTRY=OFF")
+        "-DCMAKE_FIND_USE_CMAKE_SYSTEM_PATH=OFF", "-DCMAKE_FIND_USE_PACKAGE_REGISTRY=OFF",
+        *(f"-DCMAKE_{language}_FLAGS={' '.join(words[1:])}" for language, (words, _, _) in zip(("C", "CXX"), programs)))
     run("cmake", "--build", folder / "build")
     for name in ("of_c", "of_cpp"):
         run(folder / "build" / name)
@@ -83,15 +84,17 @@ def cmake_refuses(root, version):
 
 
 def main():
-    build, c_program, cpp_program, prefix, libdir, kind = sys.argv[1:]
+    build, c_program, cpp_program, prefix, libdir, kind, sanitizers = sys.argv[1:]
+    # A program that uses a library built with sanitizers has to be built with them too.
+    sanitize = [] if sanitizers == "none" else [f"-fsanitize={sanitizers}"]
     ninja = shutil.which("ninja") or shutil.which("ninja-build")
     for tool, path in {"ninja": ninja, "pkg-config": shutil.which("pkg-config"), "cmake": shutil.which("cmake")}.items():
         if path is None:
             print(tool, "is missing")
             return 77
     programs = [
-        (shlex.split(os.environ.get("CC", "cc")), "-std=c99", pathlib.Path(c_program).resolve()),
-        (shlex.split(os.environ.get("CXX", "c++")), "-std=c++17", pathlib.Path(cpp_program).resolve()),
+        ([*shlex.split(os.environ.get("CC", "cc")), *sanitize], "-std=c99", pathlib.Path(c_program).resolve()),
+        ([*shlex.split(os.environ.get("CXX", "c++")), *sanitize], "-std=c++17", pathlib.Path(cpp_program).resolve()),
     ]
     with tempfile.TemporaryDirectory(prefix="vdn-install-") as folder:
         run(ninja, "-C", build, "install", env={**os.environ, "DESTDIR": folder})
