@@ -77,10 +77,8 @@ vdn_status_t read_options(const vdn_delta_options_t* from, Options* options) noe
   switch (known.variant) {
     case VDN_VARIANT_AUTO:
     case VDN_VARIANT_PAIR:
-    case VDN_VARIANT_SINGLE:
-      break;
-    default:
-      return fail(VDN_STATUS_INVALID_ARGUMENT, "options->variant is %d", static_cast<int>(known.variant));
+    case VDN_VARIANT_SINGLE: break;
+    default: return fail(VDN_STATUS_INVALID_ARGUMENT, "options->variant is %d", static_cast<int>(known.variant));
   }
   if (known.programmatic_launch != 0 && known.programmatic_launch != 1) {
     return fail(VDN_STATUS_INVALID_ARGUMENT, "options->programmatic_launch is %d; it is 0 or 1",

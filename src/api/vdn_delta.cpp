@@ -103,26 +103,16 @@ vdn_status_t vdn_delta_plan(int64_t n, const vdn_delta_options_t* options, int d
 
 const char* vdn_status_string(vdn_status_t status) {
   switch (status) {
-    case VDN_STATUS_SUCCESS:
-      return "VDN_STATUS_SUCCESS";
-    case VDN_STATUS_INVALID_ARGUMENT:
-      return "VDN_STATUS_INVALID_ARGUMENT";
-    case VDN_STATUS_NULL_POINTER:
-      return "VDN_STATUS_NULL_POINTER";
-    case VDN_STATUS_OVERLAP:
-      return "VDN_STATUS_OVERLAP";
-    case VDN_STATUS_UNSUPPORTED:
-      return "VDN_STATUS_UNSUPPORTED";
-    case VDN_STATUS_NO_DEVICE:
-      return "VDN_STATUS_NO_DEVICE";
-    case VDN_STATUS_NOT_PREPARED:
-      return "VDN_STATUS_NOT_PREPARED";
-    case VDN_STATUS_CUDA_ERROR:
-      return "VDN_STATUS_CUDA_ERROR";
-    case VDN_STATUS_OUT_OF_MEMORY:
-      return "VDN_STATUS_OUT_OF_MEMORY";
-    case VDN_STATUS_MAX_ENUM:
-      break;
+    case VDN_STATUS_SUCCESS: return "VDN_STATUS_SUCCESS";
+    case VDN_STATUS_INVALID_ARGUMENT: return "VDN_STATUS_INVALID_ARGUMENT";
+    case VDN_STATUS_NULL_POINTER: return "VDN_STATUS_NULL_POINTER";
+    case VDN_STATUS_OVERLAP: return "VDN_STATUS_OVERLAP";
+    case VDN_STATUS_UNSUPPORTED: return "VDN_STATUS_UNSUPPORTED";
+    case VDN_STATUS_NO_DEVICE: return "VDN_STATUS_NO_DEVICE";
+    case VDN_STATUS_NOT_PREPARED: return "VDN_STATUS_NOT_PREPARED";
+    case VDN_STATUS_CUDA_ERROR: return "VDN_STATUS_CUDA_ERROR";
+    case VDN_STATUS_OUT_OF_MEMORY: return "VDN_STATUS_OUT_OF_MEMORY";
+    case VDN_STATUS_MAX_ENUM: break;
   }
   return "unknown vdn_status_t";
 }

@@ -41,21 +41,14 @@ vdn_status_t translate(cudaError_t error, const char* what) noexcept {
     case cudaErrorInsufficientDriver:
     case cudaErrorStubLibrary:
     case cudaErrorSystemDriverMismatch:
-    case cudaErrorCompatNotSupportedOnDevice:
-      status = VDN_STATUS_NO_DEVICE;
-      break;
-    case cudaErrorInvalidDevice:
-      status = VDN_STATUS_INVALID_ARGUMENT;
-      break;
+    case cudaErrorCompatNotSupportedOnDevice: status = VDN_STATUS_NO_DEVICE; break;
+    case cudaErrorInvalidDevice: status = VDN_STATUS_INVALID_ARGUMENT; break;
     case cudaErrorInvalidResourceHandle:
       status = VDN_STATUS_INVALID_ARGUMENT;
       hint = "; is stream one of the current device?";
       break;
-    case cudaErrorMemoryAllocation:
-      status = VDN_STATUS_OUT_OF_MEMORY;
-      break;
-    default:
-      break;
+    case cudaErrorMemoryAllocation: status = VDN_STATUS_OUT_OF_MEMORY; break;
+    default: break;
   }
   return fail(status, "%s: %s (%s)%s", what, cudaGetErrorString(error), cudaGetErrorName(error), hint);
 }
@@ -105,10 +98,8 @@ bool means_unsupported(cudaError_t error, const VariantFacts& kernel, const Devi
     case cudaErrorInvalidPtx:
     case cudaErrorUnsupportedPtxVersion:
     case cudaErrorJitCompilerNotFound:
-    case cudaErrorJitCompilationDisabled:
-      return true;
-    default:
-      return error == cudaErrorInvalidValue && kernel.shared_bytes > facts.shared_bytes_limit;
+    case cudaErrorJitCompilationDisabled: return true;
+    default: return error == cudaErrorInvalidValue && kernel.shared_bytes > facts.shared_bytes_limit;
   }
 }
 

@@ -69,20 +69,11 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t, cudaStreamCaptureStatus* status)
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) {
   if (device < 0 || device >= runtime->devices) return answer(cudaErrorInvalidDevice);
   switch (attribute) {
-    case cudaDevAttrComputeCapabilityMajor:
-      *value = runtime->device.capability_major;
-      break;
-    case cudaDevAttrComputeCapabilityMinor:
-      *value = runtime->device.capability_minor;
-      break;
-    case cudaDevAttrMultiProcessorCount:
-      *value = runtime->device.multiprocessors;
-      break;
-    case cudaDevAttrMaxSharedMemoryPerBlockOptin:
-      *value = runtime->device.shared_bytes_limit;
-      break;
-    default:
-      return answer(cudaErrorInvalidValue);
+    case cudaDevAttrComputeCapabilityMajor: *value = runtime->device.capability_major; break;
+    case cudaDevAttrComputeCapabilityMinor: *value = runtime->device.capability_minor; break;
+    case cudaDevAttrMultiProcessorCount: *value = runtime->device.multiprocessors; break;
+    case cudaDevAttrMaxSharedMemoryPerBlockOptin: *value = runtime->device.shared_bytes_limit; break;
+    default: return answer(cudaErrorInvalidValue);
   }
   return answer(cudaSuccess);
 }
@@ -99,8 +90,9 @@ int prepare_single(VariantFacts* facts) {
   return answer(runtime->prepare);
 }
 
-int launch_single(const Params&, const LaunchShape& shape, void* stream) {
+int launch_single(const Params& params, const LaunchShape& shape, void* stream) {
   ++runtime->launches;
+  runtime->params = params;
   runtime->shape = shape;
   runtime->stream = stream;
   return answer(runtime->launch);

@@ -41,6 +41,7 @@ struct Runtime {
   std::atomic<int> calls{0};              // of the runtime, cudaGetLastError included
   std::atomic<int> unsafe_in_capture{0};  // code loaded in a mode that would invalidate a capture
   std::atomic<int> prepared_device{-1};   // current while prepare_single ran
+  vdn_delta::Params params{};             // of the last launch
   vdn_delta::host::LaunchShape shape;     // of the last launch
   const void* stream = nullptr;           // of the last launch
 };
