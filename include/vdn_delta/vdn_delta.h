@@ -46,14 +46,14 @@ typedef enum vdn_status_t {
   VDN_STATUS_NOT_PREPARED = 6,     /* first call on this device inside a stream capture */
   VDN_STATUS_CUDA_ERROR = 7,       /* the CUDA runtime refused; the message says what it answered */
   VDN_STATUS_OUT_OF_MEMORY = 8,    /* host or GPU could not give memory, or the host threads */
-  VDN_STATUS_MAX_ENUM = 0x7fffffff /* never returned; makes every int a value of the type */
+  VDN_STATUS_MAX_ENUM = 0x7fffffff /* never returned; makes every int >= 0 a value of the type */
 } vdn_status_t;
 
 typedef enum vdn_variant_t {
   VDN_VARIANT_AUTO = 0,             /* the library chooses, by GPU and n */
   VDN_VARIANT_PAIR = 1,             /* two CTAs (a cluster) per matrix; not in this version */
   VDN_VARIANT_SINGLE = 2,           /* one CTA per matrix */
-  VDN_VARIANT_MAX_ENUM = 0x7fffffff /* refused; makes every int a value of the type */
+  VDN_VARIANT_MAX_ENUM = 0x7fffffff /* refused; makes every int >= 0 a value of the type */
 } vdn_variant_t;
 
 /*

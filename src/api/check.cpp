@@ -74,11 +74,15 @@ vdn_status_t read_options(const vdn_delta_options_t* from, Options* options) noe
     }
     std::memcpy(&known, from, from->size);
   }
-  switch (known.variant) {
+  // As an integer: what a caller wrote need not be a value that the enum can hold.
+  std::int32_t variant = 0;
+  static_assert(sizeof variant == sizeof known.variant, "the enum is as wide as int32_t");
+  std::memcpy(&variant, &known.variant, sizeof variant);
+  switch (variant) {
     case VDN_VARIANT_AUTO:
     case VDN_VARIANT_PAIR:
     case VDN_VARIANT_SINGLE: break;
-    default: return fail(VDN_STATUS_INVALID_ARGUMENT, "options->variant is %d", static_cast<int>(known.variant));
+    default: return fail(VDN_STATUS_INVALID_ARGUMENT, "options->variant is %d", static_cast<int>(variant));
   }
   if (known.programmatic_launch != 0 && known.programmatic_launch != 1) {
     return fail(VDN_STATUS_INVALID_ARGUMENT, "options->programmatic_launch is %d; it is 0 or 1",

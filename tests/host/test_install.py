@@ -114,6 +114,7 @@ def main():
             check_pkg_config(alone, libdir, programs, static=True)
             check_cmake(alone, programs, "vdn_delta::vdn_delta", "")
         cmake_refuses(root, "99.0")
+        cmake_refuses(root, version.rsplit(".", 1)[0] + ".99")
     print("installed and used:", kind)
     return 0
 
