@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The kernel rooms' doors as plain functions: types are translated here, nothing is decided.
+#include "kernels.h"
+
+#include "../single/launch.h"
+
+namespace vdn_delta::host {
+
+int prepare_single(VariantFacts* facts) {
+  single::KernelFacts kernel{};
+  const cudaError_t error = single::prepare(&kernel);
+  facts->threads = kernel.threads;
+  facts->shared_bytes = kernel.shared_bytes;
+  facts->ctas_per_sm = error == cudaSuccess ? kernel.ctas_per_sm : 0;
+  return error;
+}
+
+int launch_single(const Params& params, const LaunchShape& shape, void* stream) {
+  const single::Launch how{shape.grid, shape.programmatic_launch};
+  return single::launch(params, how, static_cast<cudaStream_t>(stream));
+}
+
+}  // namespace vdn_delta::host

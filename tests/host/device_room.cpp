@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// src/host/device.cpp against a made-up CUDA runtime: what is asked of it and when, what is remembered, what every
+// error becomes, and that nothing is left behind. The devices' slots live as long as the process, so each test takes an
+// ordinal of its own.
+#include <doctest/doctest.h>
+
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "fake_runtime.h"
+#include "host/device.h"
+#include "host/error.h"
+
+namespace {
+
+using namespace vdn_delta;
+
+Params some_params(std::int64_t n) {
+  Params params{};
+  params.n = n;
+  return params;
+}
+
+// A runtime for one test, on a device that no other test has used.
+struct Fresh : fake::Runtime {
+  static int next;
+  int ordinal = next++;
+  Fresh() {
+    fake::runtime = this;
+    cudaSetDevice(ordinal);
+    fake::set_last_error(cudaSuccess);
+    calls = 0;
+  }
+  vdn_status_t enqueue(std::int64_t n = 707, vdn_variant_t variant = VDN_VARIANT_AUTO, void* stream = nullptr) {
+    return host::enqueue(some_params(n), variant, false, stream);
+  }
+  // The runtime is as the caller left it.
+  void check_clean() const {
+    CHECK(fake::last_error() == cudaSuccess);
+    CHECK(fake::capture_mode() == cudaStreamCaptureModeGlobal);
+    CHECK(fake::current_device() == ordinal);
+    CHECK(unsafe_in_capture == 0);
+  }
+};
+int Fresh::next = 0;
+
+std::string message() { return host::last_message(); }
+
+TEST_CASE("the first call prepares and launches, the next ones ask for the device alone") {
+  Fresh runtime;
+  CHECK(runtime.enqueue() == VDN_STATUS_SUCCESS);
+  CHECK(runtime.prepares == 1);
+  CHECK(runtime.launches == 1);
+  CHECK(runtime.shape.grid == 396);
+  CHECK_FALSE(runtime.shape.programmatic_launch);
+
+  runtime.calls = 0;
+  int word = 0;
+  CHECK(host::enqueue(some_params(5), VDN_VARIANT_SINGLE, true, &word) == VDN_STATUS_SUCCESS);
+  CHECK(runtime.calls == 2);  // cudaGetDevice and the launch
+  CHECK(runtime.prepares == 1);
+  CHECK(runtime.shape.grid == 5);
+  CHECK(runtime.shape.programmatic_launch);
+  CHECK(runtime.stream == &word);
+  runtime.check_clean();
+}
+
+TEST_CASE("a success leaves the caller's own pending error alone") {
+  Fresh runtime;
+  CHECK(runtime.enqueue() == VDN_STATUS_SUCCESS);
+  fake::set_last_error(cudaErrorInvalidConfiguration);
+  CHECK(runtime.enqueue() == VDN_STATUS_SUCCESS);
+  CHECK(fake::last_error() == cudaErrorInvalidConfiguration);
+  fake::set_last_error(cudaSuccess);
+}
+
+TEST_CASE("unprepared in a capture: refused, nothing loaded, nothing enqueued, nothing left behind") {
+  Fresh runtime;
+  for (const cudaError_t answer : {cudaSuccess, cudaErrorStreamCaptureImplicit}) {
+    // The second: the legacy stream while a blocking stream is captured; the status is then unspecified.
+    runtime.is_capturing = answer;
+    runtime.capture = answer == cudaSuccess ? cudaStreamCaptureStatusActive : cudaStreamCaptureStatusNone;
+    CHECK(runtime.enqueue() == VDN_STATUS_NOT_PREPARED);
+    CHECK(message().find("vdn_delta_prepare") != std::string::npos);
+    runtime.check_clean();
+  }
+  CHECK(runtime.prepares == 0);
+  CHECK(runtime.launches == 0);
+
+  runtime.is_capturing = cudaSuccess;
+  runtime.capture = cudaStreamCaptureStatusActive;
+  CHECK(host::prepare(-1, nullptr) == VDN_STATUS_SUCCESS);  // allowed: it loads in relaxed mode
+  CHECK(runtime.enqueue() == VDN_STATUS_SUCCESS);
+  runtime.check_clean();
+}
+
+TEST_CASE("a failed preparation is reported, cleaned up and tried again") {
+  Fresh runtime;
+  const struct {
+    cudaError_t error;
+    vdn_status_t status;
+  } cases[] = {
+      {cudaErrorMemoryAllocation, VDN_STATUS_OUT_OF_MEMORY},
+      {cudaErrorIllegalAddress, VDN_STATUS_CUDA_ERROR},
+      {cudaErrorInvalidValue, VDN_STATUS_CUDA_ERROR},
+      {cudaErrorNoKernelImageForDevice, VDN_STATUS_UNSUPPORTED},
+      {cudaErrorUnsupportedPtxVersion, VDN_STATUS_UNSUPPORTED},
+      {cudaErrorJitCompilerNotFound, VDN_STATUS_UNSUPPORTED},
+  };
+  int tries = 0;
+  for (const auto& c : cases) {
+    CAPTURE(c.error);
+    runtime.prepare = c.error;
+    for (const bool explicitly : {true, false}) {
+      CHECK((explicitly ? host::prepare(-1, nullptr) : runtime.enqueue()) == c.status);
+      CHECK(runtime.prepares == ++tries);
+      CHECK(message() != "");
+      runtime.check_clean();
+    }
+  }
+  CHECK(runtime.launches == 0);
+  runtime.prepare = cudaSuccess;
+  CHECK(runtime.enqueue() == VDN_STATUS_SUCCESS);
+  CHECK(runtime.launches == 1);
+}
+
+TEST_CASE("too little shared memory is UNSUPPORTED, with the figures, however the kernel says it") {
+  for (const cudaError_t error : {cudaErrorInvalidValue, cudaSuccess}) {
+    Fresh runtime;
+    runtime.device.capability_major = 12;
+    runtime.device.shared_bytes_limit = 101376;
+    runtime.device.kernel = {160, 112640, 0};
+    runtime.prepare = error;
+    CHECK(runtime.enqueue() == VDN_STATUS_UNSUPPORTED);
+    CHECK(message().find("101376") != std::string::npos);
+    CHECK(message().find("112640") != std::string::npos);
+    runtime.check_clean();
+  }
+}
+
+TEST_CASE("an older GPU is refused without asking the kernel") {
+  Fresh runtime;
+  runtime.device.capability_major = 8;
+  runtime.device.capability_minor = 9;
+  CHECK(runtime.enqueue() == VDN_STATUS_UNSUPPORTED);
+  CHECK(message().find("8.9") != std::string::npos);
+  CHECK(runtime.prepares == 0);
+  runtime.check_clean();
+}
+
+TEST_CASE("a variant that is not held is UNSUPPORTED, and the others go on") {
+  Fresh runtime;
+  CHECK(runtime.enqueue(1, VDN_VARIANT_PAIR) == VDN_STATUS_UNSUPPORTED);
+  CHECK(message().find("pair") != std::string::npos);
+  CHECK(runtime.launches == 0);
+  CHECK(runtime.enqueue(1, VDN_VARIANT_SINGLE) == VDN_STATUS_SUCCESS);
+}
+
+TEST_CASE("no device, in all the runtime's words for it") {
+  Fresh runtime;
+  for (const cudaError_t error : {cudaErrorNoDevice, cudaErrorInsufficientDriver, cudaErrorStubLibrary,
+                                  cudaErrorSystemDriverMismatch, cudaErrorCompatNotSupportedOnDevice}) {
+    runtime.get_device = error;
+    host::DeviceFacts facts;
+    CHECK(runtime.enqueue() == VDN_STATUS_NO_DEVICE);
+    CHECK(host::prepare(-1, nullptr) == VDN_STATUS_NO_DEVICE);
+    CHECK(host::device_facts(-1, &facts) == VDN_STATUS_NO_DEVICE);
+    runtime.check_clean();
+  }
+}
+
+TEST_CASE("a failed launch is reported and cleaned up, and the next one works") {
+  Fresh runtime;
+  const struct {
+    cudaError_t error;
+    vdn_status_t status;
+    const char* says;
+  } cases[] = {
+      {cudaErrorInvalidResourceHandle, VDN_STATUS_INVALID_ARGUMENT, "stream"},
+      {cudaErrorLaunchOutOfResources, VDN_STATUS_CUDA_ERROR, "launch"},
+      {cudaErrorMemoryAllocation, VDN_STATUS_OUT_OF_MEMORY, "cudaErrorMemoryAllocation"},
+  };
+  for (const auto& c : cases) {
+    runtime.launch = c.error;
+    CHECK(runtime.enqueue() == c.status);
+    CHECK(message().find(c.says) != std::string::npos);
+    runtime.check_clean();
+  }
+  runtime.launch = cudaSuccess;
+  CHECK(runtime.enqueue() == VDN_STATUS_SUCCESS);
+  runtime.is_capturing = cudaErrorInvalidResourceHandle;  // not asked any more
+  CHECK(runtime.enqueue() == VDN_STATUS_SUCCESS);
+}
+
+TEST_CASE("a bad stream on the first call is the caller's mistake too") {
+  Fresh runtime;
+  runtime.is_capturing = cudaErrorInvalidResourceHandle;
+  CHECK(runtime.enqueue() == VDN_STATUS_INVALID_ARGUMENT);
+  CHECK(runtime.prepares == 0);
+  runtime.check_clean();
+}
+
+TEST_CASE("preparing another device leaves the current one current, and serves later calls there") {
+  Fresh runtime;
+  const int other = Fresh::next++;
+  CHECK(host::prepare(other, nullptr) == VDN_STATUS_SUCCESS);
+  CHECK(runtime.prepared_device == other);
+  runtime.check_clean();
+
+  cudaSetDevice(other);
+  runtime.capture = cudaStreamCaptureStatusActive;
+  CHECK(runtime.enqueue() == VDN_STATUS_SUCCESS);
+  CHECK(runtime.prepares == 1);
+
+  cudaSetDevice(runtime.ordinal);
+  CHECK(runtime.enqueue() == VDN_STATUS_NOT_PREPARED);  // each device for itself
+}
+
+TEST_CASE("what went wrong on another device is told to the caller's thread") {
+  Fresh runtime;
+  const int other = Fresh::next++;
+  runtime.prepare = cudaErrorMemoryAllocation;
+  CHECK(host::prepare(other, nullptr) == VDN_STATUS_OUT_OF_MEMORY);
+  CHECK(message().find("cudaErrorMemoryAllocation") != std::string::npos);
+  runtime.check_clean();
+  runtime.devices = 60;
+  for (const int missing : {60, 63, 64, 1000000, -2}) {
+    CHECK(host::prepare(missing, nullptr) == VDN_STATUS_INVALID_ARGUMENT);
+    host::DeviceFacts facts;
+    CHECK(host::device_facts(missing, &facts) == VDN_STATUS_INVALID_ARGUMENT);
+    runtime.check_clean();
+  }
+}
+
+TEST_CASE("preparing again does the work again; asking for the facts does not") {
+  Fresh runtime;
+  host::DeviceFacts facts;
+  CHECK(host::device_facts(-1, &facts) == VDN_STATUS_SUCCESS);
+  CHECK(host::device_facts(runtime.ordinal, &facts) == VDN_STATUS_SUCCESS);
+  CHECK(runtime.prepares == 1);
+  CHECK(facts.device == runtime.ordinal);
+  CHECK(facts.multiprocessors == 132);
+  CHECK(host::prepare(runtime.ordinal, &facts) == VDN_STATUS_SUCCESS);
+  CHECK(runtime.prepares == 2);
+}
+
+TEST_CASE("many threads meet an unprepared device at once") {
+  Fresh runtime;
+  std::vector<std::thread> threads;
+  std::atomic<int> good{0};
+  for (int t = 0; t < 8; ++t) {
+    threads.emplace_back([&] {
+      cudaSetDevice(runtime.ordinal);
+      for (int i = 0; i < 1000; ++i) {
+        host::DeviceFacts facts;
+        good += host::device_facts(-1, &facts) == VDN_STATUS_SUCCESS && facts.variants[1].ctas_per_sm == 3;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  CHECK(good == 8000);
+  CHECK(runtime.prepares >= 1);
+  CHECK(runtime.prepares <= 8);
+}
+
+}  // namespace

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A CUDA runtime for tests of src/host/device.cpp.
+#include "fake_runtime.h"
+
+#include <utility>
+
+namespace fake {
+
+Runtime* runtime = nullptr;
+
+namespace {
+
+thread_local int current = 0;
+thread_local cudaError_t last = cudaSuccess;
+thread_local cudaStreamCaptureMode mode = cudaStreamCaptureModeGlobal;
+
+cudaError_t answer(cudaError_t error) {
+  ++runtime->calls;
+  if (error != cudaSuccess) last = error;
+  return error;
+}
+
+}  // namespace
+
+cudaError_t last_error() { return last; }
+void set_last_error(cudaError_t error) { last = error; }
+cudaStreamCaptureMode capture_mode() { return mode; }
+int current_device() { return current; }
+
+}  // namespace fake
+
+using fake::answer;
+using fake::runtime;
+
+extern "C" {
+
+cudaError_t cudaGetDevice(int* device) {
+  *device = fake::current;
+  return answer(runtime->get_device);
+}
+
+cudaError_t cudaSetDevice(int device) {
+  if (device < 0 || device >= runtime->devices) return answer(cudaErrorInvalidDevice);
+  fake::current = device;
+  return answer(cudaSuccess);
+}
+
+cudaError_t cudaGetLastError() {
+  ++runtime->calls;
+  return std::exchange(fake::last, cudaSuccess);
+}
+
+const char* cudaGetErrorName(cudaError_t error) {
+  return error == cudaErrorMemoryAllocation ? "cudaErrorMemoryAllocation" : "cudaErrorOther";
+}
+const char* cudaGetErrorString(cudaError_t) { return "made up"; }
+
+cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode* mode) {
+  std::swap(*mode, fake::mode);
+  return answer(cudaSuccess);
+}
+
+cudaError_t cudaStreamIsCapturing(cudaStream_t, cudaStreamCaptureStatus* status) {
+  *status = runtime->capture;
+  return answer(runtime->is_capturing);
+}
+
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) {
+  if (device < 0 || device >= runtime->devices) return answer(cudaErrorInvalidDevice);
+  switch (attribute) {
+    case cudaDevAttrComputeCapabilityMajor: *value = runtime->device.capability_major; break;
+    case cudaDevAttrComputeCapabilityMinor: *value = runtime->device.capability_minor; break;
+    case cudaDevAttrMultiProcessorCount: *value = runtime->device.multiprocessors; break;
+    case cudaDevAttrMaxSharedMemoryPerBlockOptin: *value = runtime->device.shared_bytes_limit; break;
+    default: return answer(cudaErrorInvalidValue);
+  }
+  return answer(cudaSuccess);
+}
+
+}  // extern "C"
+
+namespace vdn_delta::host {
+
+int prepare_single(VariantFacts* facts) {
+  ++runtime->prepares;
+  runtime->prepared_device = fake::current_device();
+  if (fake::capture_mode() != cudaStreamCaptureModeRelaxed) ++runtime->unsafe_in_capture;
+  *facts = runtime->device.kernel;
+  return answer(runtime->prepare);
+}
+
+int launch_single(const Params& params, const LaunchShape& shape, void* stream) {
+  ++runtime->launches;
+  runtime->params = params;
+  runtime->shape = shape;
+  runtime->stream = stream;
+  return answer(runtime->launch);
+}
+
+}  // namespace vdn_delta::host
