@@ -25,6 +25,11 @@ namespace {
 constexpr int align_down(int x, int unit) { return x / unit * unit; }
 constexpr int align_up(int x, int unit) { return (x + unit - 1) / unit * unit; }
 
+template <int kCount>
+struct Vecs {
+  static constexpr int count = kCount;
+};
+
 // Step 1. The strict upper triangle of A is not read, not even to be thrown away. Below the diagonal U is written only
 // inside the diagonal squares (zeros: tiles of step 2 may reach there).
 void load_upper(const Problem& problem, float* U) {
@@ -45,50 +50,64 @@ void load_upper(const Problem& problem, float* U) {
   }
 }
 
-// rows (kBlock of them, kVecs packets) -= U(k, row)^T from(k, columns), k in [k_begin, row).
+// One packet of columns takes all eight rows at once, to have enough sums under way; two packets take what fits.
 template <int kVecs>
-VDN_INLINE void update_tile(const float* U, const float* from, int row, int column, int k_begin, float* rows) {
-  constexpr int kRows = kVecs == 1 ? kBlock : kTileRows;  // one packet: eight rows to hide the latency of the sums
-  for (int r0 = 0; r0 < kBlock; r0 += kRows) {
-    float* tile = rows + r0 * kPitch;
-    multiply<kRows, kVecs, Left::kColumns>(U + row + r0, kPitch, from + column, kPitch, k_begin, row,
-                                           [tile](int r, int v, const Packet& sum) {
-                                             float* p = tile + r * kPitch + v * kLanes;
-                                             store(p, pk::psub(load(p), sum));
-                                           });
+constexpr int tile_rows() {
+  return kVecs == 1 ? kBlock : kTileRows;
+}
+
+// Calls tile(column, packets) over the columns [begin, end), two packets at a time, the last one alone if need be.
+template <class TileFunction>
+VDN_INLINE void for_columns(int begin, int end, const TileFunction& tile) {
+  int column = begin;
+  for (; column + 2 * kLanes <= end; column += 2 * kLanes) tile(column, Vecs<2>{});
+  for (; column < end; column += kLanes) tile(column, Vecs<1>{});
+}
+
+// Step 2 for the eight rows at `row`. Returns 0, or 1 + the offset of the first bad pivot.
+template <Order kOrder>
+VDN_INLINE int eliminate_rows(int row, float* U, float* W) {
+  for_columns(align_down(row, kLanes), kDim, [&](int column, auto vecs) {
+    constexpr int kRows = tile_rows<vecs.count>();
+    for (int r = row; r < row + kBlock; r += kRows)
+      subtract<kRows, vecs.count>(U + r, U + column, row, U + r * kPitch + column);
+  });
+
+  DiagonalBlock block;
+  const int bad = factor_block<kOrder>(U + row * kPitch + row, &block);
+  if (bad != 0) return bad;
+
+  // The diagonal block of U is never read again: only the columns to its right go on.
+  for (int column = align_down(row + kBlock, kLanes); column < kDim; column += kLanes)
+    solve_rows<kOrder>(block, U + row * kPitch + column);
+
+  // W(k, c) is zero for c > k: rows above a tile's first column add nothing to it. The rest of a row is set to zero,
+  // for the tiles that reach across the diagonal.
+  const int w_end = align_up(row + kBlock, kLanes);
+  for_columns(0, w_end, [&](int column, auto vecs) {
+    constexpr int kRows = tile_rows<vecs.count>();
+    for (int r = row; r < row + kBlock; r += kRows) {
+      multiply<kRows, vecs.count, Left::kColumns>(
+          U + r, kPitch, W + column, kPitch, column, row, [&](int i, int v, const Packet& sum) {
+            store(W + (r + i) * kPitch + column + v * kLanes, pk::psub(splat(0.0f), sum));
+          });
+    }
+  });
+  for (int r = row; r < row + kBlock; ++r) {
+    for (int column = w_end; column < kDim; column += kLanes) store(W + r * kPitch + column, splat(0.0f));
+    W[r * kPitch + r] = 1.0f;
   }
+  for (int column = 0; column < w_end; column += kLanes)
+    solve_rows<Order::kChunked>(block, W + row * kPitch + column);
+  return 0;
 }
 
 // Step 2. Returns the order of the first bad pivot, or 0.
 int eliminate(float* U, float* W) {
-  for (int row = 0; row < kDim; row += kBlock) {
-    const int u_begin = align_down(row, kLanes);
-    int column = u_begin;
-    for (; column + 2 * kLanes <= kDim; column += 2 * kLanes)
-      update_tile<2>(U, U, row, column, 0, U + row * kPitch + column);
-    for (; column < kDim; column += kLanes) update_tile<1>(U, U, row, column, 0, U + row * kPitch + column);
-
-    DiagonalBlock block;
-    const int bad = factor_block(U + row * kPitch + row, &block);
-    if (bad != 0) return row + bad;
-
-    // The diagonal block of U is never read again: only the columns to its right go on.
-    for (column = align_down(row + kBlock, kLanes); column < kDim; column += kLanes)
-      solve_rows(block, U + row * kPitch + column);
-
-    // W(k, c) is zero for c > k: rows above a panel's first column add nothing to it.
-    const int w_end = align_up(row + kBlock, kLanes);
-    for (int r = row; r < row + kBlock; ++r) {
-      for (column = 0; column < kDim; column += kLanes) store(W + r * kPitch + column, splat(0.0f));
-      W[r * kPitch + r] = 1.0f;
-    }
-    column = 0;
-    for (; column + 2 * kLanes <= w_end; column += 2 * kLanes)
-      update_tile<2>(U, W, row, column, column, W + row * kPitch + column);
-    for (; column < w_end; column += kLanes) update_tile<1>(U, W, row, column, column, W + row * kPitch + column);
-    for (column = 0; column < w_end; column += kLanes) solve_rows(block, W + row * kPitch + column);
-  }
-  return 0;
+  int bad = eliminate_rows<Order::kStraight>(0, U, W);
+  int row = 0;
+  while (bad == 0 && (row += kBlock) < kDim) bad = eliminate_rows<Order::kChunked>(row, U, W);
+  return bad == 0 ? 0 : row + bad;
 }
 
 // Step 3. The panels of step 4 are two packets wide: what they read below the diagonal squares must be zero.
@@ -108,39 +127,34 @@ void write_injection(const Problem& problem, const float* W, const float* V, flo
   constexpr int kPanel = 2 * kLanes;
   for (int column = 0; column < kDim; column += kPanel) {
     for (int row = 0; row < kDim; row += kTileRows) {
-      float* tile = Y + row * kPitch + column;
       multiply<kTileRows, 2, Left::kRows>(
           problem.B + row * kDim, kDim, V + column, kPitch, 0, column + kPanel,
-          [tile](int r, int v, const Packet& sum) { store(tile + r * kPitch + v * kLanes, sum); });
+          [&](int r, int v, const Packet& sum) { store(Y + (row + r) * kPitch + column + v * kLanes, sum); });
     }
   }
   const Packet scale = splat(problem.b_scale);
   for (int column = 0; column < kDim; column += kPanel) {
     for (int row = 0; row < kDim; row += kTileRows) {
-      float* tile = problem.J + row * kDim + column;
       multiply<kTileRows, 2, Left::kRows>(
-          Y + row * kPitch, kPitch, W + column, kPitch, column, kDim,
-          [tile, scale](int r, int v, const Packet& sum) { store(tile + r * kDim + v * kLanes, pk::pmul(scale, sum)); });
+          Y + row * kPitch, kPitch, W + column, kPitch, column, kDim, [&](int r, int v, const Packet& sum) {
+            store(problem.J + (row + r) * kDim + column + v * kLanes, pk::pmul(scale, sum));
+          });
     }
   }
 }
 
-// Step 5, products: rows [row, row + 8) of X up to the diagonal square; X(i, c) needs k >= i only.
+// Step 5, products: rows [row, row + 8) of X up to the end of the diagonal square; X(i, c) needs k >= i only.
 void gram_lower(const float* W, float* X) {
   for (int row = 0; row < kDim; row += kBlock) {
-    const int end = align_up(row + kBlock, kLanes);
-    for (int r0 = row; r0 < row + kBlock; r0 += kTileRows) {
-      float* out = X + r0 * kPitch;
-      int column = 0;
-      for (; column + 2 * kLanes <= end; column += 2 * kLanes)
-        multiply<kTileRows, 2, Left::kColumns>(
-            W + r0, kPitch, W + column, kPitch, row, kDim,
-            [out, column](int r, int v, const Packet& sum) { store(out + r * kPitch + column + v * kLanes, sum); });
-      for (; column < end; column += kLanes)
-        multiply<kTileRows, 1, Left::kColumns>(
-            W + r0, kPitch, W + column, kPitch, row, kDim,
-            [out, column](int r, int, const Packet& sum) { store(out + r * kPitch + column, sum); });
-    }
+    for_columns(0, align_up(row + kBlock, kLanes), [&](int column, auto vecs) {
+      constexpr int kRows = tile_rows<vecs.count>();
+      for (int r = row; r < row + kBlock; r += kRows) {
+        multiply<kRows, vecs.count, Left::kColumns>(
+            W + r, kPitch, W + column, kPitch, row, kDim, [&](int i, int v, const Packet& sum) {
+              store(X + (r + i) * kPitch + column + v * kLanes, sum);
+            });
+      }
+    });
   }
 }
 
