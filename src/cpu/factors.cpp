@@ -4,13 +4,13 @@
 //
 // Threads live for one call. A pool would be quicker by some microseconds, but would be dead in a forked child. A
 // thread inherits the floating-point mode of the caller, so that the mode and not the thread count decides the bits.
-#include "cpu.h"
-
 #include <atomic>
 #include <limits>
 #include <new>
 #include <thread>
 #include <vector>
+
+#include "cpu.h"
 
 #if defined(__linux__)
 #include <sched.h>
@@ -101,9 +101,12 @@ Level best_level() noexcept {
 
 const char* level_name(Level level) noexcept {
   switch (level) {
-    case Level::kAvx512: return "avx512";
-    case Level::kAvx2: return "avx2";
-    case Level::kBaseline: break;
+    case Level::kAvx512:
+      return "avx512";
+    case Level::kAvx2:
+      return "avx2";
+    case Level::kBaseline:
+      break;
   }
   return "baseline";
 }

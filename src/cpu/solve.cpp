@@ -97,8 +97,7 @@ VDN_INLINE int eliminate_rows(int row, float* U, float* W) {
     for (int column = w_end; column < kDim; column += kLanes) store(W + r * kPitch + column, splat(0.0f));
     W[r * kPitch + r] = 1.0f;
   }
-  for (int column = 0; column < w_end; column += kLanes)
-    solve_rows<Order::kChunked>(block, W + row * kPitch + column);
+  for (int column = 0; column < w_end; column += kLanes) solve_rows<Order::kChunked>(block, W + row * kPitch + column);
   return 0;
 }
 
@@ -150,9 +149,8 @@ void gram_lower(const float* W, float* X) {
       constexpr int kRows = tile_rows<vecs.count>();
       for (int r = row; r < row + kBlock; r += kRows) {
         multiply<kRows, vecs.count, Left::kColumns>(
-            W + r, kPitch, W + column, kPitch, row, kDim, [&](int i, int v, const Packet& sum) {
-              store(X + (r + i) * kPitch + column + v * kLanes, sum);
-            });
+            W + r, kPitch, W + column, kPitch, row, kDim,
+            [&](int i, int v, const Packet& sum) { store(X + (r + i) * kPitch + column + v * kLanes, sum); });
       }
     });
   }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Register tiles of the CPU path: the one product loop, the triangular solve of eight rows, the block transpose.
-// Written once on Eigen's packets; the flags of the including object decide what a packet is. Included by solve.cpp only.
+// Written once on Eigen's packets; the flags of the including object decide what a packet is. Included by solve.cpp
+// only.
 //
 // Two orders of summation, chosen by what cancels (docs/numerics.md has the measurements):
 //

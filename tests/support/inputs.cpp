@@ -6,11 +6,10 @@
 // caches.
 #include "inputs.h"
 
+#include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-
-#include <Eigen/Core>
 
 #include "parallel.h"
 
@@ -99,9 +98,12 @@ float Random::normal() {
 
 const char* family_name(Family family) {
   switch (family) {
-    case Family::kNormal: return "normal";
-    case Family::kShifted: return "shifted";
-    case Family::kSilu: break;
+    case Family::kNormal:
+      return "normal";
+    case Family::kShifted:
+      return "shifted";
+    case Family::kSilu:
+      break;
   }
   return "silu";
 }

@@ -57,10 +57,10 @@ class Random {
 
 // Batches of special matrices: n times A = 0, B = I, alpha = 1, to be changed by the functions below.
 Batch make_identity(std::int64_t n);
-void set_diagonal(float* matrix, float value);                        // value * I
-void set_graded(float* A, double first, double last);                 // diagonal, from first to last geometrically
-void set_rank_one(float* A, double scale);                            // scale v v^T, all v 1 / sqrt(128)
-void set_psd(float* A, double norm, Random* random);                  // random PSD of full rank, largest eigenvalue ~ norm
+void set_diagonal(float* matrix, float value);         // value * I
+void set_graded(float* A, double first, double last);  // diagonal, from first to last geometrically
+void set_rank_one(float* A, double scale);             // scale v v^T, all v 1 / sqrt(128)
+void set_psd(float* A, double norm, Random* random);   // random PSD of full rank, largest eigenvalue ~ norm
 void set_random(float* matrix, double size, std::int64_t count, Random* random);  // count normals times size
 
 // Makes pivot `order` (1..128) of I + A the first one that is not positive, with the pivots before it untouched:

@@ -3,12 +3,11 @@
 // The fp64 reference (Eigen's LLT in double) and the plain fp32 chain (loops that say the order of every sum).
 #include "oracle.h"
 
+#include <Eigen/Cholesky>
+#include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
 #include <limits>
-
-#include <Eigen/Cholesky>
-#include <Eigen/Core>
 
 #include "inputs.h"
 #include "parallel.h"
@@ -121,8 +120,7 @@ void four_call_chain(std::int64_t n, const float* A, const float* B, const float
                      int threads) {
   parallel_for(n, threads, [&](std::int64_t m) {
     std::vector<Chain> scratch(1);  // 192 KiB: too much for the stack of a thread under a sanitizer
-    chain_matrix(A + m * kMatrix, B + m * kMatrix, alpha + m * kDim, T + m * kMatrix, J + m * kMatrix,
-                 scratch.data());
+    chain_matrix(A + m * kMatrix, B + m * kMatrix, alpha + m * kDim, T + m * kMatrix, J + m * kMatrix, scratch.data());
   });
 }
 
