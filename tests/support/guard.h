@@ -26,7 +26,7 @@ class Guarded {
     first_ = kBand + (kAlign - address / 4 % kAlign) % kAlign + static_cast<std::size_t>(offset) % kAlign;
   }
   Guarded(const std::vector<T>& values, int offset) : Guarded(static_cast<std::int64_t>(values.size()), offset) {
-    std::memcpy(data(), values.data(), count_ * 4);
+    if (count_ != 0) std::memcpy(data(), values.data(), count_ * 4);
   }
 
   T* data() { return reinterpret_cast<T*>(words_.data() + first_); }
@@ -45,7 +45,9 @@ class Guarded {
   bool untouched() const {
     return std::all_of(words_.begin(), words_.end(), [](std::uint32_t word) { return word == kPoison; });
   }
-  bool holds(const std::vector<T>& values) { return std::memcmp(data(), values.data(), count_ * 4) == 0; }
+  bool holds(const std::vector<T>& values) {  // of the same length
+    return count_ == 0 || std::memcmp(data(), values.data(), count_ * 4) == 0;
+  }
 
  private:
   static constexpr std::size_t kAlign = 16, kBand = 64;
