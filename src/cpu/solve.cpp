@@ -14,6 +14,10 @@
 //   5. T         X := W^T W, lower blocks        (in the place of V)
 //                T := diag(alpha) X, each lower block written to both places: T / alpha is symmetric to the bit
 //
+// This is Eigen's arithmetic, packet by packet, and not its LLT class: that one reports no order of a bad pivot and
+// lets NaN pass, and with the library's triangular solve and products a matrix takes 2.4 times as long (54 against 131
+// us at the AVX-512 level of a Sapphire Rapids server).
+//
 // 6.3 MFLOP: 1/9 factor, 1/9 invert, 1/9 X, 6/9 J. No allocation, no dependence on anything but the arguments and the
 // floating-point mode of the calling thread.
 #include "level.h"

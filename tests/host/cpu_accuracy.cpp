@@ -121,8 +121,10 @@ TEST_CASE("cpu accuracy: shift 8, condition 1e4, finite") {
       const Result result = run(batch, {door});
       CHECK(all_zero(result.info));
       const Errors errors = errors_of(result, reference);  // infinite if an entry is not finite
-      CHECK(errors.err_T < 1e-4);
-      CHECK(errors.err_J < 1e-4);
+      // Not asked for, but had: the straight order of the first eliminations (tile.h). Without it 7e-5 and 7e-5.
+      const bool fused = door.level != cpu::Level::kBaseline;
+      CHECK(errors.err_T < (fused ? 4e-6 : 3e-5));
+      CHECK(errors.err_J < (fused ? 2e-5 : 3e-5));
     }
   }
 }

@@ -30,7 +30,7 @@ struct InputSpec {
 std::string describe(const InputSpec& spec);
 
 // beta = sigmoid(randn) * beta_scale; A = sym((k * beta)^T k), B = (v * beta)^T k, alpha = 0.1 + 0.9 rand with
-// alpha of matrix 0 all 1. Computed in fp64 (or fp32, see inputs.cpp), stored as fp32.
+// alpha of matrix 0 all 1. Rows in fp32, products in fp32 over 64 tokens and fp64 beyond, stored as fp32.
 struct Batch {
   std::int64_t n = 0;
   std::vector<float> A, B, alpha;  // [n,128,128], [n,128,128], [n,128]
