@@ -12,9 +12,10 @@ enum class Level { kBaseline, kAvx2, kAvx512 };
 Level best_level() noexcept;
 const char* level_name(Level level) noexcept;
 
-// Computes all matrices of `params` (host pointers) with `threads` threads (0: one per hardware thread, never more
-// than n). Results do not depend on `threads`. Returns false if no memory or thread could be had; T, J and info are
-// then unspecified.
+// Computes all matrices of `params` (host pointers) on the calling thread and up to `threads` - 1 helpers, which end
+// with the call (0: one thread per processor that this thread may run on; never more than n or 1024). Results do not
+// depend on `threads`, nor on how many helpers could be had. Returns false if the caller had no memory for its 221 KB
+// of scratch; T, J and info are then untouched.
 bool factors(const Params& params, int threads, Level level) noexcept;
 
 }  // namespace vdn_delta::cpu
