@@ -136,6 +136,7 @@ int accuracy_part(const Setup& setup, Record* record, Progress* progress) {
   if (options.accuracy_n == 0) return 0;
   int failures = 0;
   print_error_head();
+  record->checks["accuracy"] = "failed";  // until every row is seen
   const std::vector<AccuracyCase> cases = accuracy_cases(options.families, options.accuracy_n, options.seed);
   for (std::size_t i = 0; i < cases.size(); ++i) {
     const support::InputSpec& spec = cases[i].spec;
@@ -154,7 +155,11 @@ int accuracy_part(const Setup& setup, Record* record, Progress* progress) {
     }
   }
   progress->clear();
-  if (failures > 0) std::printf("%d of the rows above FAIL\n", failures);
+  if (failures > 0) {
+    std::printf("%d of the rows above FAIL\n", failures);
+  } else {
+    record->checks["accuracy"] = options.families.empty() ? "passed" : "not run";  // only all of them count
+  }
   return failures;
 }
 
@@ -227,10 +232,19 @@ int run(const Options& options) {
   }
   print_counts(record.ceilings);
 
-  const int failures = accuracy_part(setup, &record, &progress);
-  if (options.timing) timing_part(setup, &record, &progress);
+  int failures = 0;
+  const auto save = [&] {
+    if (!options.json.empty()) write_record(record, options.json);
+  };
+  try {
+    failures = accuracy_part(setup, &record, &progress);
+    if (options.timing) timing_part(setup, &record, &progress);
+  } catch (...) {
+    save();  // what was measured before is worth keeping
+    throw;
+  }
+  save();
   if (options.tsv) print_tsv(record);
-  if (!options.json.empty()) write_record(record, options.json);
   return failures == 0 ? 0 : 1;
 }
 

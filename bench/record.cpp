@@ -96,7 +96,7 @@ Record new_record() {
   for (const SourceHash* hash = kSourceHashes; hash->variant != nullptr; ++hash) {
     record.source_hash[hash->variant] = hash->sha256;
   }
-  for (const char* check : {"device", "memcheck", "racecheck", "synccheck", "initcheck"}) {
+  for (const char* check : {"accuracy", "device", "memcheck", "racecheck", "synccheck", "initcheck"}) {
     record.checks[check] = "not run";
   }
   return record;

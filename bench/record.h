@@ -23,7 +23,8 @@ struct Record {
   std::vector<ErrorRow> errors;
 };
 
-// Today's date, the source hashes of this build, and checks that say "not run": tools/device-check fills them in.
+// Today's date, the source hashes of this build, and checks that say "not run": the bench fills in "accuracy",
+// tools/device-check the others.
 Record new_record();
 
 void write_record(const Record& record, const std::string& path);  // throws std::runtime_error
