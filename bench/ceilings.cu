@@ -54,7 +54,7 @@ __global__ void __launch_bounds__(kThreads) copy_kernel(const float4* from, floa
 // Median milliseconds of `launch` after warm-up.
 template <class Launch>
 double median_ms(const Launch& launch) {
-  constexpr int kWarmUp = 40, kSamples = 15;
+  constexpr int kWarmUp = 300, kSamples = 15;  // some 0.3 s: the clock settles
   cudaEvent_t start, stop;
   check(cudaEventCreate(&start), "cudaEventCreate");
   check(cudaEventCreate(&stop), "cudaEventCreate");
