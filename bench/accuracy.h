@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The accuracy part: errors against fp64 on the model's input statistics, judged by the bars of docs/numerics.md.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "contender.h"
+#include "rows.h"
+
+namespace vdn_delta::bench {
+
+// Family silu with 1008 tokens has fixed bars, at every beta scale: batch-wide and for the worst single matrix.
+constexpr double kBarT = 3.0e-7;
+constexpr double kBarJ = 8.5e-7;
+constexpr double kBarWorst = 1.0e-6;
+// Elsewhere: this many times the error of the four-call chain in plain fp32 on the same input, plus a floor.
+constexpr double kChainFactor = 1.5;
+constexpr double kChainFloor = 1.0e-7;
+
+enum class Bar {
+  kFixed,   // kBarT, kBarJ, kBarWorst
+  kChain,   // relative to the four-call chain
+  kFinite,  // so badly conditioned that only finite output is asked for
+};
+
+struct AccuracyCase {
+  support::InputSpec spec;
+  Bar bar;
+};
+
+// The cases of the named families (all when empty), n matrices each.
+std::vector<AccuracyCase> accuracy_cases(const std::vector<std::string>& families, std::int64_t n, std::uint64_t seed);
+
+// Runs every contender on the case. Baselines are measured but not judged.
+std::vector<ErrorRow> run_accuracy(const AccuracyCase& one, const std::vector<std::unique_ptr<Contender>>& contenders,
+                                   int threads);
+
+}  // namespace vdn_delta::bench

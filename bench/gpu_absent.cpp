@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gpu.h"
+
+namespace vdn_delta::bench {
+
+GpuInfo gpu_info() {
+  GpuInfo info;
+  info.why_not = "built without CUDA";
+  return info;
+}
+
+Ceilings measure_ceilings() { return {}; }
+
+std::unique_ptr<GpuContender> make_gpu_variant(vdn_variant_t, std::string* why_not) {
+  *why_not = "built without CUDA";
+  return nullptr;
+}
+
+std::unique_ptr<GpuContender> make_gpu_chain() { return nullptr; }
+
+}  // namespace vdn_delta::bench

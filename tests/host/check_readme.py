@@ -1,0 +1,41 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The documents keep what they say: links to files of the tree exist, and the README's C code is that of the example.
+
+    check_readme.py [ROOT]
+
+Looks at every *.md file of the tree. A ```c block must occur, line by line, in tests/headers/example.c, which is
+compiled and run as a test.
+"""
+import re
+import sys
+from pathlib import Path
+
+
+def main():
+    root = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).resolve().parent.parent.parent).resolve()
+    example = (root / "tests" / "headers" / "example.c").read_text(encoding="utf-8")
+    wrong, links, blocks = [], 0, 0
+    for path in sorted(root.rglob("*.md")):
+        parts = path.relative_to(root).parts
+        if any(part.startswith(".") for part in parts) or parts[0].startswith("build") or parts[0] == "shared":
+            continue
+        text, name = path.read_text(encoding="utf-8"), path.relative_to(root)
+        for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", text):
+            if re.match(r"[a-z]+:", target):
+                continue
+            links += 1
+            if not (path.parent / target).exists():
+                wrong.append(f"{name}: no such file: {target}")
+        for block in re.findall(r"^```c\n(.*?)^```", text, re.M | re.S):
+            blocks += 1
+            if block not in example:
+                wrong.append(f"{name}: this code is not in tests/headers/example.c:\n{block}")
+    for line in wrong:
+        print(line)
+    print(f"{links} links, {blocks} blocks of C, {len(wrong)} wrong")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
