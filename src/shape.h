@@ -27,6 +27,10 @@ static_assert(kColumnCycle == 2 * kStep && kRowCycle == kStep, "publication coun
 constexpr int column_word(int c, int q) { return (q / 4) * (4 * kColumnCycle) + c * 4 + (q % 4 ^ 1); }  // column c + 16 q
 constexpr int column_word(int j) { return column_word(j % kColumnCycle, j / kColumnCycle); }
 constexpr int row_word(int r, int p) { return (p / 4) * (4 * kRowCycle) + r * 4 + p % 4; }  // row r + 8 p
+constexpr int row_word_of_column(int c, int q) {  // row c + 16 q
+  return (q / 2) * (4 * kRowCycle) + q % 2 * 2 + c % kRowCycle * 4 + c / kRowCycle;
+}
+static_assert(row_word_of_column(5, 3) == row_word(5, 6) && row_word_of_column(11, 4) == row_word(3, 9), "one map");
 constexpr int row_word(int i) { return row_word(i % kRowCycle, i / kRowCycle); }
 
 }  // namespace vdn_delta

@@ -39,6 +39,12 @@ VDN_DEVICE Pair fadd2(Pair a, Pair b) {
   asm("add.rn.f32x2 %0, %1, %2;" : "=l"(d.bits) : "l"(a.bits), "l"(b.bits));
   return d;
 }
+// {a b.x, a b.y}. "mul.f32x2"
+VDN_DEVICE Pair fmul2(float a, float2 b) {
+  Pair d;
+  asm("mul.rn.f32x2 %0, %1, %2;" : "=l"(d.bits) : "l"(make_pair(a, a).bits), "l"(make_pair(b.x, b.y).bits));
+  return d;
+}
 // acc[i] += a[i] {b.x, b.y} for i = 0 .. rows - 1. "fma.f32x2"
 template <int rows>
 VDN_DEVICE void ffma2_column(Pair (&acc)[rows], const float (&a)[rows], float2 b) {
@@ -65,6 +71,7 @@ VDN_DEVICE float2 pair_values(Pair pair) { return pair.value; }
 VDN_DEVICE Pair fadd2(Pair a, Pair b) {
   return make_pair(__fadd_rn(a.value.x, b.value.x), __fadd_rn(a.value.y, b.value.y));
 }
+VDN_DEVICE Pair fmul2(float a, float2 b) { return make_pair(__fmul_rn(a, b.x), __fmul_rn(a, b.y)); }
 template <int rows>
 VDN_DEVICE void ffma2_column(Pair (&acc)[rows], const float (&a)[rows], float2 b) {
   VDN_UNROLL

@@ -63,17 +63,17 @@ VDN_DEVICE void inject_exchange(tile::InjectTile& tile, InjectThread me, bool in
   float* mine = rows + me.h * tile::kInjectRows * kDim + me.c;
   VDN_UNROLL
   for (int row = 0; row < tile::kInjectRows; ++row) {
+    // Opaque, so that the compiler makes one copy of this code and not one for each case.
+    const bool load = arch::opaque(in) != 0, store = arch::opaque(out) != 0;
+    float m[kColumns];
     VDN_UNROLL
-    for (int u = 0; u < kColumns / 2; ++u) {
-      float m[2];
-      VDN_UNROLL
-      for (int q = 2 * u; q < 2 * u + 2; ++q) {
-        float* own = mine + row * kDim + kColumnCycle * q;
-        m[q % 2] = in ? arch::fmul(b_scale, arch::load_shared(own)) : 0.0f;
-        arch::store_shared_if(out, own, tile::inject_element(tile, row, q));
-      }
-      tile.acc[row][u] = arch::make_pair(m[0], m[1]);
-    }
+    for (int q = 0; q < kColumns; ++q) m[q] = load ? arch::load_shared(mine + row * kDim + kColumnCycle * q) : 0.0f;
+    VDN_UNROLL
+    for (int q = 0; q < kColumns; ++q)
+      arch::store_shared_if(store, mine + row * kDim + kColumnCycle * q, tile::inject_element(tile, row, q));
+    VDN_UNROLL
+    for (int u = 0; u < kColumns / 2; ++u)
+      tile.acc[row][u] = arch::fmul2(b_scale, make_float2(m[2 * u], m[2 * u + 1]));
   }
 }
 

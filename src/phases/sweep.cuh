@@ -49,11 +49,11 @@ VDN_DEVICE void publish_row(tile::SweepTile& tile, SweepThread me, CPanel& c) {
   float* out = c.word + me.r * kCPitch;
   VDN_UNROLL
   for (int i = 0; i < q; ++i) {
-    arch::store_shared(out + row_word(me.c + kColumnCycle * i), tile::sweep_element(tile, s, i));
+    arch::store_shared(out + row_word_of_column(me.c, i), tile::sweep_element(tile, s, i));
     tile::sweep_clear(tile, s, i);
   }
   if (s % 2 == 1 && me.c < kStep) {
-    arch::store_shared(out + row_word(me.c + kColumnCycle * q), tile::sweep_element(tile, s, q));
+    arch::store_shared(out + row_word_of_column(me.c, q), tile::sweep_element(tile, s, q));
     tile::sweep_clear(tile, s, q);
   }
 }

@@ -32,7 +32,9 @@ VDN_DEVICE void sweep_exchange(tile::SweepTile& tile, SweepThread me, bool in, b
   for (int q = 0; q < kColumns; ++q) alpha_j[q] = out ? -arch::load_shared(alpha + me.c + kColumnCycle * q) : 0.0f;
   VDN_UNROLL
   for (int p = 0; p < kRows; ++p) {
-    const float alpha_i = out ? -arch::load_shared(alpha + me.r + kRowCycle * p) : 0.0f;
+    // Opaque, so that the compiler makes one copy of this code and not one for each case.
+    const bool load = arch::opaque(in) != 0, store = arch::opaque(out) != 0;
+    const float alpha_i = store ? -arch::load_shared(alpha + me.r + kRowCycle * p) : 0.0f;
     VDN_UNROLL
     for (int u = 0; u <= p / 4; ++u) {
       float m[2] = {0.0f, 0.0f};
@@ -41,10 +43,10 @@ VDN_DEVICE void sweep_exchange(tile::SweepTile& tile, SweepThread me, bool in, b
         if (!tile::sweep_holds(p, q)) continue;
         const bool lower = me.lower(p, q), diagonal = me.diagonal(p, q);
         float* own = row + kRowCycle * p * kSweepStagePitch + kColumnCycle * q;
-        const float raw = in && lower ? arch::load_shared(own) : 0.0f;
+        const float raw = load && lower ? arch::load_shared(own) : 0.0f;
         const float x = tile::sweep_element(tile, p, q);
-        arch::store_shared_if(out && lower, own, arch::fmul(alpha_i, x));
-        arch::store_shared_if(out && lower && !diagonal, column + kColumnCycle * q * kSweepStagePitch + kRowCycle * p,
+        arch::store_shared_if(store && lower, own, arch::fmul(alpha_i, x));
+        arch::store_shared_if(store && lower && !diagonal, column + kColumnCycle * q * kSweepStagePitch + kRowCycle * p,
                               arch::fmul(alpha_j[q], x));
         m[q % 2] = arch::ffma(a_scale, raw, diagonal ? 1.0f : 0.0f);
       }
