@@ -8,7 +8,7 @@
 namespace vdn_delta {
 
 struct Params {
-  const float* A;      // [n, 128, 128], row-major, 4-byte aligned; the strict upper triangle is never read
+  const float* A;      // [n, 128, 128], row-major, 4-byte aligned; the strict upper triangle reaches no result
   const float* B;      // [n, 128, 128], row-major, 4-byte aligned
   const float* alpha;  // [n, 128], 4-byte aligned
   float* T;            // [n, 128, 128], row-major, 4-byte aligned

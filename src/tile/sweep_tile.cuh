@@ -71,12 +71,12 @@ VDN_DEVICE void sweep_rank1(SweepTile& tile, arch::Pair (&sum)[kPairs][4], const
   const float4 &a0 = x.a[0], &a1 = x.a[1], &a2 = x.a[2], &a3 = x.a[3];
   const float2 b0 = make_float2(x.b[0].y, x.b[0].x), b1 = make_float2(x.b[0].w, x.b[0].z);
   const float2 b2 = make_float2(x.b[1].y, x.b[1].x), b3 = make_float2(x.b[1].w, x.b[1].z);
-  arch::ffma2_column(sum[0], {a0.x, a0.y, a0.z, a0.w}, b0);
-  arch::ffma2_column(tile.below0, {a1.x, a1.y, a1.z, a1.w, a2.x, a2.y, a2.z, a2.w, a3.x, a3.y, a3.z, a3.w}, b0);
-  arch::ffma2_column(sum[1], {a1.x, a1.y, a1.z, a1.w}, b1);
-  arch::ffma2_column(tile.below1, {a2.x, a2.y, a2.z, a2.w, a3.x, a3.y, a3.z, a3.w}, b1);
   arch::ffma2_column(sum[2], {a2.x, a2.y, a2.z, a2.w}, b2);
+  arch::ffma2_column(sum[0], {a0.x, a0.y, a0.z, a0.w}, b0);
+  arch::ffma2_column(tile.below1, {a2.x, a2.y, a2.z, a2.w, a3.x, a3.y, a3.z, a3.w}, b1);
   arch::ffma2_column(tile.below2, {a3.x, a3.y, a3.z, a3.w}, b2);
+  arch::ffma2_column(sum[1], {a1.x, a1.y, a1.z, a1.w}, b1);
+  arch::ffma2_column(tile.below0, {a1.x, a1.y, a1.z, a1.w, a2.x, a2.y, a2.z, a2.w, a3.x, a3.y, a3.z, a3.w}, b0);
   arch::ffma2_column(sum[3], {a3.x, a3.y, a3.z, a3.w}, b3);
 }
 
