@@ -107,8 +107,8 @@ typedef struct vdn_delta_plan_t {
  * memory that the current device can access. 0 <= n <= VDN_DELTA_MAX_N; with n = 0 the call succeeds, launches nothing,
  * needs no GPU, and the pointers may be NULL. Otherwise all five pointers are required, T and J included. Any 4-byte
  * alignment is accepted and gives the same bits as aligned data. A is symmetric, I + a_scale A positive definite; only
- * the lower triangle of A (row >= column) is read: the strict upper one may hold anything and A need not be
- * symmetrised.
+ * the lower triangle of A (row >= column) counts: the strict upper one may hold anything, has no influence on any
+ * result, and A need not be symmetrised.
  *
  * Aliasing: A, B and alpha are not written and may overlap each other (A == B is fine). T, J and info must overlap
  * neither an input nor each other, in any byte of the ranges above; in-place use is refused.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Barriers inside one CTA. A named barrier orders the shared-memory accesses of its participants; a warp barrier those of
-// the warp's lanes. https://docs.nvidia.com/cuda/parallel-thread-execution/ "bar, barrier", "bar.warp.sync"
+// Barriers inside one CTA. A named barrier orders the shared-memory accesses of its participants; a warp barrier those
+// of the warp's lanes. https://docs.nvidia.com/cuda/parallel-thread-execution/ "bar, barrier", "bar.warp.sync"
 #pragma once
 
 #include "arch/target.cuh"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Copies between global and shared memory by the copy engine, in the background. Addresses and sizes are multiples of 16
-// bytes. The engine is another observer of shared memory than the threads: whoever has touched a region by ordinary
+// Copies between global and shared memory by the copy engine, in the background. Addresses and sizes are multiples of
+// 16 bytes. The engine is another observer of shared memory than the threads: whoever has touched a region by ordinary
 // accesses fences before a barrier, and only behind the barrier may a copy of the region start.
 // https://docs.nvidia.com/cuda/parallel-thread-execution/ "cp.async.bulk", "fence.proxy.async"
 #pragma once

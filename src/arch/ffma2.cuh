@@ -4,9 +4,9 @@
 // and newer, one by one elsewhere, with the same bits, since every element is one fma with one rounding either way.
 //
 // The order of the instructions matters on sm_90. Its register file has two banks (even and odd numbers) that give one
-// operand a clock each, so an fma takes one clock only if one of its three operands is the one that the previous fma had
-// in the same place, and the other two lie in different banks. A column of the outer product, down one side and up the
-// other, keeps b in place; the compiler puts the rest into banks as well as it can (docs/performance.md).
+// operand a clock each, so an fma takes one clock only if one of its three operands is the one that the previous fma
+// had in the same place, and the other two lie in different banks. A column of the outer product, down one side and up
+// the other, keeps b in place; the compiler puts the rest into banks as well as it can (docs/performance.md).
 #pragma once
 
 #include <cstdint>
@@ -58,7 +58,9 @@ template <int pairs>
 VDN_DEVICE void ffma2_row(Pair (&acc)[pairs], float a, const float2 (&b)[pairs]) {
   VDN_UNROLL
   for (int u = 0; u < pairs; ++u)
-    asm("fma.rn.f32x2 %0, %1, %2, %0;" : "+l"(acc[u].bits) : "l"(make_pair(a, a).bits), "l"(make_pair(b[u].x, b[u].y).bits));
+    asm("fma.rn.f32x2 %0, %1, %2, %0;"
+        : "+l"(acc[u].bits)
+        : "l"(make_pair(a, a).bits), "l"(make_pair(b[u].x, b[u].y).bits));
 }
 
 #else

@@ -14,10 +14,11 @@ VDN_DEVICE float2 load_shared2(const float* p) { return *reinterpret_cast<const 
 VDN_DEVICE float4 load_shared4(const float* p) { return *reinterpret_cast<const float4*>(p); }
 VDN_DEVICE int load_shared(const int* p) { return *p; }
 
-// By assembly, so that the compiler does not join neighbouring stores into a wide one: that would tie their registers to
-// consecutive numbers and so to register banks (ffma2.cuh).
+// By assembly, so that the compiler does not join neighbouring stores into a wide one: that would tie their registers
+// to consecutive numbers and so to register banks (ffma2.cuh).
 VDN_DEVICE void store_shared(float* p, float v) {
-  asm volatile("st.volatile.shared.f32 [%0], %1;" ::"r"(static_cast<unsigned>(__cvta_generic_to_shared(p))), "f"(v) : "memory");
+  asm volatile("st.volatile.shared.f32 [%0], %1;" ::"r"(static_cast<unsigned>(__cvta_generic_to_shared(p))), "f"(v)
+               : "memory");
 }
 // Without a branch around it.
 VDN_DEVICE void store_shared_if(bool condition, float* p, float v) {

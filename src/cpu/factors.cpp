@@ -101,12 +101,9 @@ Level best_level() noexcept {
 
 const char* level_name(Level level) noexcept {
   switch (level) {
-    case Level::kAvx512:
-      return "avx512";
-    case Level::kAvx2:
-      return "avx2";
-    case Level::kBaseline:
-      break;
+    case Level::kAvx512: return "avx512";
+    case Level::kAvx2: return "avx2";
+    case Level::kBaseline: break;
   }
   return "baseline";
 }

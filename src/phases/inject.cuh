@@ -2,13 +2,13 @@
 //
 // The injection: J = b B X, by carrying B's rows through the same 16 steps as the matrix.
 //
-// Scope: 32 rows of B, one warp; warps never wait for one another. Reads the H panels; writes its own row panels. Entry:
-// the rows of b B in registers; exit: the rows of J.
+// Scope: 32 rows of B, one warp; warps never wait for one another. Reads the H panels; writes its own row panels.
+// Entry: the rows of b B in registers; exit: the rows of J.
 //
-// Mathematics. B is the lower block of the symmetric matrix [[M, B^T], [B, 0]]: the sweep of M turns B into B M^-1. Step
-// s takes the eight columns C of block s out of the rows (they become zero) and adds C . H_j to every column j; H's rows
-// in block s are S^-1, so that the block's own columns become C S^-1.
-// Cost: 8 x 128 fma for each thread and step (2 n^3 FLOP in all), no product with a finished inverse, no wait for it.
+// Mathematics. B is the lower block of the symmetric matrix [[M, B^T], [B, 0]]: the sweep of M turns B into B M^-1.
+// Step s takes the eight columns C of block s out of the rows (they become zero) and adds C . H_j to every column j;
+// H's rows in block s are S^-1, so that the block's own columns become C S^-1. Cost: 8 x 128 fma for each thread and
+// step (2 n^3 FLOP in all), no product with a finished inverse, no wait for it.
 #pragma once
 
 #include "arch/barrier.cuh"
@@ -22,8 +22,8 @@
 namespace vdn_delta::phases {
 
 struct InjectThread {
-  int h;  // which 16 of the warp's rows
-  int c;  // columns c + 16 q
+  int h;                                                                    // which 16 of the warp's rows
+  int c;                                                                    // columns c + 16 q
   VDN_DEVICE explicit InjectThread(int lane) : h(lane % 2), c(lane / 2) {}  // i ^ 1 and i ^ 2: see SweepThread
 };
 
@@ -57,9 +57,10 @@ VDN_DEVICE void inject_update(tile::InjectTile& tile, InjectThread me, const Row
   tile::inject_update<kRowPitch, kHPitch>(tile, panel.word + me.h * tile::kInjectRows, h.word + me.c * 4);
 }
 
-// If `out`, puts J into the warp's rows of the stage; if `in`, fills the registers with b B from them. Each thread takes
-// its own elements of B out before it puts J's in their place.
-VDN_DEVICE void inject_exchange(tile::InjectTile& tile, InjectThread me, bool in, bool out, float* rows, float b_scale) {
+// If `out`, puts J into the warp's rows of the stage; if `in`, fills the registers with b B from them. Each thread
+// takes its own elements of B out before it puts J's in their place.
+VDN_DEVICE void inject_exchange(tile::InjectTile& tile, InjectThread me, bool in, bool out, float* rows,
+                                float b_scale) {
   float* mine = rows + me.h * tile::kInjectRows * kDim + me.c;
   VDN_UNROLL
   for (int row = 0; row < tile::kInjectRows; ++row) {
@@ -72,8 +73,7 @@ VDN_DEVICE void inject_exchange(tile::InjectTile& tile, InjectThread me, bool in
     for (int q = 0; q < kColumns; ++q)
       arch::store_shared_if(store, mine + row * kDim + kColumnCycle * q, tile::inject_element(tile, row, q));
     VDN_UNROLL
-    for (int u = 0; u < kColumns / 2; ++u)
-      tile.acc[row][u] = arch::fmul2(b_scale, make_float2(m[2 * u], m[2 * u + 1]));
+    for (int u = 0; u < kColumns / 2; ++u) tile.acc[row][u] = arch::fmul2(b_scale, make_float2(m[2 * u], m[2 * u + 1]));
   }
 }
 

@@ -7,8 +7,8 @@
 
 namespace vdn_delta::phases {
 
-// Pitches in words. C and row panels are written by threads that differ in k: 132 and 36 are 4 mod 32, which spreads the
-// eight k over the banks.
+// Pitches in words. C and row panels are written by threads that differ in k: 132 and 36 are 4 mod 32, which spreads
+// the eight k over the banks.
 constexpr int kHPitch = kDim;
 constexpr int kCPitch = kDim + 4;
 constexpr int kInjectWarpRows = 32;

@@ -6,10 +6,9 @@
 // block; writes W = L^-1 and 1 / d of S = L D L^T. Entry and exit: nothing in registers.
 //
 // Mathematics. S_(s+1) = S' - G D^-1 G^T with S' the block before step s, G = C W^T its eight rows of step s; then
-// elimination of [S | I] in place: after column k, rows below it have their multiplier's negative in column k, and at the
-// end the strict lower triangle holds W.
-// Lane (row, t) = (lane / 4, lane % 4) holds columns 2 t and 2 t + 1 of row `row`.
-// Cost: about 250 instructions and 800 cycles of latency.
+// elimination of [S | I] in place: after column k, rows below it have their multiplier's negative in column k, and at
+// the end the strict lower triangle holds W. Lane (row, t) = (lane / 4, lane % 4) holds columns 2 t and 2 t + 1 of row
+// `row`. Cost: about 250 instructions and 800 cycles of latency.
 #pragma once
 
 #include <cfloat>
@@ -55,7 +54,8 @@ VDN_DEVICE PivotPair pivot_form(int lane, int s, const DiagBlock& diag, const CP
   float g0 = 0.0f, g1 = 0.0f;  // G of (row, j) and (row, j + 1)
   {
     const float4 a0 = arch::load_shared4(last.w + j * kStep), a1 = arch::load_shared4(last.w + j * kStep + 4);
-    const float4 b0 = arch::load_shared4(last.w + (j + 1) * kStep), b1 = arch::load_shared4(last.w + (j + 1) * kStep + 4);
+    const float4 b0 = arch::load_shared4(last.w + (j + 1) * kStep),
+                 b1 = arch::load_shared4(last.w + (j + 1) * kStep + 4);
     VDN_UNROLL
     for (int m = 0; m < kStep; ++m) {
       const float ci = arch::load_shared(rows + m * kCPitch);
@@ -67,7 +67,8 @@ VDN_DEVICE PivotPair pivot_form(int lane, int s, const DiagBlock& diag, const CP
   const float2 before = arch::load_shared2(diag.word + row * kStep + j);
   const float4 d0 = arch::load_shared4(last.d_inverse), d1 = arch::load_shared4(last.d_inverse + 4);
   arch::warp_sync();
-  const float4 r0 = arch::load_shared4(scratch.g + row * kGPitch), r1 = arch::load_shared4(scratch.g + row * kGPitch + 4);
+  const float4 r0 = arch::load_shared4(scratch.g + row * kGPitch),
+               r1 = arch::load_shared4(scratch.g + row * kGPitch + 4);
   const float4 a0 = arch::load_shared4(scratch.g + j * kGPitch), a1 = arch::load_shared4(scratch.g + j * kGPitch + 4);
   const float4 b0 = arch::load_shared4(scratch.g + (j + 1) * kGPitch),
                b1 = arch::load_shared4(scratch.g + (j + 1) * kGPitch + 4);
@@ -85,8 +86,8 @@ VDN_DEVICE PivotPair pivot_form(int lane, int s, const DiagBlock& diag, const CP
 // Factors the block and publishes W and 1 / d. Returns `bad` or, if it is 0 and a pivot p fails p > 0 and p <= FLT_MAX,
 // first_order + its place: the LAPACK order of the first bad pivot.
 //
-// The chain from pivot to pivot is a reciprocal, a product and an fma: every lane computes the next pivot for itself from
-// elements that were fetched while the reciprocal was under way.
+// The chain from pivot to pivot is a reciprocal, a product and an fma: every lane computes the next pivot for itself
+// from elements that were fetched while the reciprocal was under way.
 VDN_DEVICE int pivot_factor(int lane, PivotPair a, int first_order, int bad, PivotBlock& out) {
   const int row = lane / 4, t = lane % 4;
   float inverse[kStep];

@@ -33,12 +33,8 @@ struct SweepThread {
     c = warp * 4 + lane / 16 * 2 + lane % 2;
   }
   // Element (p, q) is in the lower triangle; p and q are known at compile time.
-  VDN_DEVICE bool lower(int p, int q) const {
-    return !tile::sweep_on_diagonal(p, q) || r + kRowCycle * (p % 2) >= c;
-  }
-  VDN_DEVICE bool diagonal(int p, int q) const {
-    return tile::sweep_on_diagonal(p, q) && r + kRowCycle * (p % 2) == c;
-  }
+  VDN_DEVICE bool lower(int p, int q) const { return !tile::sweep_on_diagonal(p, q) || r + kRowCycle * (p % 2) >= c; }
+  VDN_DEVICE bool diagonal(int p, int q) const { return tile::sweep_on_diagonal(p, q) && r + kRowCycle * (p % 2) == c; }
 };
 
 // Publishes column block s: C, with -I in the block's own rows, and clears what it takes. The first part is the rows of
@@ -87,14 +83,15 @@ VDN_DEVICE void publish_diagonal(const tile::SweepTile& tile, SweepThread me, Di
 // Step s's panel, and the diagonal block of step s + 1 as it is before step s. Registers cannot be indexed at run time,
 // hence the switches.
 VDN_DEVICE void sweep_publish(tile::SweepTile& tile, SweepThread me, int s, CPanel& c, DiagBlock& next) {
-#define VDN_ROW(s) \
-  case s: \
-    publish_row<s>(tile, me, c); \
+#define VDN_ROW(s)                                                                    \
+  case s:                                                                             \
+    publish_row<s>(tile, me, c);                                                      \
     if (s + 1 < kSteps) publish_diagonal<s + 1 < kSteps ? s + 1 : s>(tile, me, next); \
     break;
   switch (s) {
-    VDN_ROW(0) VDN_ROW(1) VDN_ROW(2) VDN_ROW(3) VDN_ROW(4) VDN_ROW(5) VDN_ROW(6) VDN_ROW(7)
-    VDN_ROW(8) VDN_ROW(9) VDN_ROW(10) VDN_ROW(11) VDN_ROW(12) VDN_ROW(13) VDN_ROW(14) VDN_ROW(15)
+    VDN_ROW(0)
+    VDN_ROW(1) VDN_ROW(2) VDN_ROW(3) VDN_ROW(4) VDN_ROW(5) VDN_ROW(6) VDN_ROW(7) VDN_ROW(8) VDN_ROW(9) VDN_ROW(10)
+        VDN_ROW(11) VDN_ROW(12) VDN_ROW(13) VDN_ROW(14) VDN_ROW(15)
   }
 #undef VDN_ROW
   const int half = s % 2;

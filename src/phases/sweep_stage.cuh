@@ -3,9 +3,9 @@
 // The sweep team's way in and out: A from global memory through a stage in shared memory into registers, and -X from
 // there through the same stage to T = diag(alpha) X.
 //
-// Scope: one matrix; the exchange is called by all threads of the team, the copies as they say. The stage holds the lower
-// triangle of the next A, then T. Only the lower triangle of A reaches a result, and of A's rows only the part up to the
-// end of the diagonal's block of 16 is read at all.
+// Scope: one matrix; the exchange is called by all threads of the team, the copies as they say. The stage holds the
+// lower triangle of the next A, then T. Only the lower triangle of A reaches a result, and of A's rows only the part up
+// to the end of the diagonal's block of 16 is read at all.
 #pragma once
 
 #include "arch/barrier.cuh"

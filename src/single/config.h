@@ -20,7 +20,8 @@ constexpr int kSweepThreads = 32 * kSweepWarps;
 constexpr int kInjectThreads = 32 * kInjectWarps;
 constexpr int kPivotThreads = 32 * kPivotWarps;
 constexpr int kThreads = kSweepThreads + kInjectThreads + kPivotThreads + 32 * kCopyWarps;
-constexpr int kCtasPerSm = 1;  // 12 warps are three on each of the four schedulers: 16384 / (3 * 32) = 168 registers each
+constexpr int kCtasPerSm =
+    1;  // 12 warps are three on each of the four schedulers: 16384 / (3 * 32) = 168 registers each
 
 // Bad-pivot flags of successive matrices. The teams are less than two matrices apart, so that a flag is dead when the
 // ring comes round.

@@ -45,8 +45,8 @@ cudaError_t prepare(KernelFacts* facts) {
   error = cudaFuncSetAttribute(vdn_delta_factors_128_f32_single, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                facts->shared_bytes);
   if (error != cudaSuccess) return error;
-  return cudaOccupancyMaxActiveBlocksPerMultiprocessor(&facts->ctas_per_sm, vdn_delta_factors_128_f32_single,
-                                                       kThreads, sizeof(Smem));
+  return cudaOccupancyMaxActiveBlocksPerMultiprocessor(&facts->ctas_per_sm, vdn_delta_factors_128_f32_single, kThreads,
+                                                       sizeof(Smem));
 }
 
 cudaError_t launch(const Params& params, const Launch& how, cudaStream_t stream) {

@@ -11,10 +11,10 @@
 namespace vdn_delta::single {
 
 struct KernelFacts {
-  int threads;          // threads per CTA
-  int shared_bytes;     // dynamic shared memory per CTA
-  int registers;        // per thread
-  int ctas_per_sm;      // resident CTAs per multiprocessor (occupancy query); 0: cannot run here
+  int threads;       // threads per CTA
+  int shared_bytes;  // dynamic shared memory per CTA
+  int registers;     // per thread
+  int ctas_per_sm;   // resident CTAs per multiprocessor (occupancy query); 0: cannot run here
 };
 
 // Loads the kernel on the current device, raises its shared-memory limit and asks for its occupancy.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The three roles of the single-CTA kernel. Each runs through the same matrices on its own, as far ahead as the barriers
-// let it. Numbers are the steps of kernel.cu's timeline.
+// The three roles of the single-CTA kernel. Each runs through the same matrices on its own, as far ahead as the
+// barriers let it. Numbers are the steps of kernel.cu's timeline.
 #pragma once
 
 #include <cstdint>
@@ -66,7 +66,8 @@ VDN_DEVICE void sweep_role(Smem& smem, const Params& params, int thread) {
       arch::fence_before_bulk_copy();
       arch::barrier_sync(kStaged, kStagedThreads);
       if (thread % 32 == 0) {
-        phases::sweep_bulk_store(smem.sweep_stage, params.T + matrix_offset(m - arch::block_count()), thread / 32, kSweepWarps);
+        phases::sweep_bulk_store(smem.sweep_stage, params.T + matrix_offset(m - arch::block_count()), thread / 32,
+                                 kSweepWarps);
         arch::bulk_store_wait_read();
       }
     } else if (out) {
@@ -87,7 +88,8 @@ VDN_DEVICE void sweep_role(Smem& smem, const Params& params, int thread) {
       // 4: the update, and the next step's columns.
       phases::sweep_update(tile, phases::SweepThread(arch::opaque(thread)), smem.c[s % 2], smem.h[s]);
       if (s + 1 < kSteps)
-        phases::sweep_publish(tile, phases::SweepThread(arch::opaque(thread)), s + 1, smem.c[(s + 1) % 2], smem.diag[s % 2]);
+        phases::sweep_publish(tile, phases::SweepThread(arch::opaque(thread)), s + 1, smem.c[(s + 1) % 2],
+                              smem.diag[s % 2]);
     }
   }
 }
@@ -186,8 +188,9 @@ VDN_DEVICE void inject_role(Smem& smem, const Params& params, int warp, int lane
       if (s == kPrefetchStep && bulk && lane == 0) {
         arch::bulk_store_wait_read();  // frees the stage for the next B, or for the last J
         if (m + arch::block_count() < n)
-        phases::inject_bulk_load(stage, params.B + matrix_offset(m + arch::block_count()) + warp * phases::kInjectWords,
-                                 &smem.b_ready[warp]);
+          phases::inject_bulk_load(stage,
+                                   params.B + matrix_offset(m + arch::block_count()) + warp * phases::kInjectWords,
+                                   &smem.b_ready[warp]);
       }
       arch::mbarrier_wait(&smem.h_ready[s], parity);
       phases::inject_update(tile, phases::InjectThread(arch::opaque(lane)), panel, smem.h[s]);

@@ -3,8 +3,10 @@
 // The shared memory of the single-CTA kernel, and its barriers. Plain C++.
 //
 //   region        written by                       read by                           dead when
-//   h[s]          sweep team, step s               sweep and injection team, step s  every injection warp has arrived at
-//                                                                                    h_free[s] and the sweep is a step on
+//   h[s]          sweep team, step s               sweep and injection team, step s  every injection warp has arrived
+//   at
+//                                                                                    h_free[s] and the sweep is a step
+//                                                                                    on
 //   c[s % 2]      sweep team after step s - 1      sweep team and pivot warp, step s the sweep team is at step s + 1
 //   diag[s % 2]   sweep team after step s - 2      pivot warp, before step s         the pivot warp is at step s
 //   pivot[s % 2]  pivot warp, before step s        sweep team and pivot warp, step s the pivot warp is at step s + 1
@@ -45,8 +47,8 @@ struct alignas(128) Smem {
 enum Barrier : int {
   kSolved = 1,      // h[s] is complete: sweep team
   kStaged = 2,      // the sweep's stage is complete: sweep team, not in the steady state
-  kPanelReady = 3,  // c[s], diag[s + 1] and pivot[s] are complete: sweep team and two pivot warps; one id for each pivot
-                    // warp, since a warp that is early for its turn must not be counted in another's
+  kPanelReady = 3,  // c[s], diag[s + 1] and pivot[s] are complete: sweep team and two pivot warps; one id for each
+                    // pivot warp, since a warp that is early for its turn must not be counted in another's
 };
 constexpr int panel_ready(int turn) { return kPanelReady + turn % kPivotWarps; }
 constexpr int kPanelReadyThreads = kSweepThreads + 2 * 32;  // the turn's pivot warp arrives, the next one waits

@@ -15,8 +15,8 @@ namespace vdn_delta::tile {
 constexpr int kInjectRows = 16;
 
 // Where a row lies among the 16 of its half of a row panel: neighbours change places. A 16-byte load puts them into an
-// even and an odd register, ptxas numbers the accumulators in the order of the rows, and an fma wants its accumulator and
-// its row's operand in different banks (ffma2.cuh). tools/check-sass counts the conflicts.
+// even and an odd register, ptxas numbers the accumulators in the order of the rows, and an fma wants its accumulator
+// and its row's operand in different banks (ffma2.cuh). tools/check-sass counts the conflicts.
 constexpr int inject_row_place(int row) { return row ^ 1; }
 
 struct InjectTile {
@@ -41,7 +41,8 @@ VDN_DEVICE void inject_columns(float2 (&b)[kColumns / 2], const float* columns) 
 
 // One k: its products four rows at a time, and behind each four the operands of the next k, if there is one.
 template <int kRowPitch>
-VDN_DEVICE void inject_rank1(InjectTile& tile, float4 (&a)[4], const float2 (&b)[kColumns / 2], const float* rows, bool more) {
+VDN_DEVICE void inject_rank1(InjectTile& tile, float4 (&a)[4], const float2 (&b)[kColumns / 2], const float* rows,
+                             bool more) {
   VDN_UNROLL
   for (int g = 0; g < 4; ++g) {
     const float row[4] = {a[g].x, a[g].y, a[g].z, a[g].w};

@@ -98,12 +98,9 @@ float Random::normal() {
 
 const char* family_name(Family family) {
   switch (family) {
-    case Family::kNormal:
-      return "normal";
-    case Family::kShifted:
-      return "shifted";
-    case Family::kSilu:
-      break;
+    case Family::kNormal: return "normal";
+    case Family::kShifted: return "shifted";
+    case Family::kSilu: break;
   }
   return "silu";
 }
