@@ -8,14 +8,19 @@
 
 namespace vdn_delta::arch {
 
-// All `threads` participants (a multiple of 32) arrive and wait. Called by whole warps.
-VDN_DEVICE void barrier_sync(int id, int threads) {
-  asm volatile("barrier.cta.sync.aligned %0, %1;" ::"r"(id), "r"(threads) : "memory");
+// Ids and counts are template arguments, since the sanitizers follow a named barrier only if both stand in the
+// instruction. `threads` counts the participants, a multiple of 32; called by whole warps.
+
+// Arrives and waits for all participants.
+template <int id, int threads>
+VDN_DEVICE void barrier_sync() {
+  asm volatile("barrier.cta.sync.aligned %0, %1;" ::"n"(id), "n"(threads) : "memory");
 }
 
-// Arrives for the calling warps without waiting.
-VDN_DEVICE void barrier_arrive(int id, int threads) {
-  asm volatile("barrier.cta.arrive.aligned %0, %1;" ::"r"(id), "r"(threads) : "memory");
+// Arrives without waiting.
+template <int id, int threads>
+VDN_DEVICE void barrier_arrive() {
+  asm volatile("barrier.cta.arrive.aligned %0, %1;" ::"n"(id), "n"(threads) : "memory");
 }
 
 // All threads of the CTA.

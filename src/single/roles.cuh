@@ -26,6 +26,24 @@ VDN_DEVICE bool can_bulk_copy(const float* in, const float* out) {
   return ((reinterpret_cast<std::uintptr_t>(in) | reinterpret_cast<std::uintptr_t>(out)) & 15) == 0;
 }
 
+// The barrier that pivot warp `turn` arrives at and the next one waits for: one id each, since a warp that is early for
+// its turn must not be counted in another's.
+VDN_DEVICE void panel_ready_sync(int turn) {
+  switch (turn) {
+    case 0: arch::barrier_sync<kPanelReady, kPanelReadyThreads>(); break;
+    case 1: arch::barrier_sync<kPanelReady + 1, kPanelReadyThreads>(); break;
+    default: arch::barrier_sync<kPanelReady + 2, kPanelReadyThreads>(); break;
+  }
+}
+VDN_DEVICE void panel_ready_arrive(int turn) {
+  switch (turn) {
+    case 0: arch::barrier_arrive<kPanelReady, kPanelReadyThreads>(); break;
+    case 1: arch::barrier_arrive<kPanelReady + 1, kPanelReadyThreads>(); break;
+    default: arch::barrier_arrive<kPanelReady + 2, kPanelReadyThreads>(); break;
+  }
+}
+static_assert(kPivotWarps == 3, "an id each");
+
 // The step at which an injection warp asks for its next rows: late enough for the stage's last store to have been read.
 constexpr int kPrefetchStep = 2;
 
@@ -40,7 +58,7 @@ VDN_DEVICE void sweep_role(Smem& smem, const Params& params, int thread) {
                             &smem.a_ready);
   }
   arch::warp_sync();
-  int turn = 0;  // steps of all matrices so far
+  int turn = 0;  // of the pivot warps
   VDN_NO_UNROLL
   for (int count = 0, m = arch::block_index();; ++count, m += arch::block_count()) {
     // 1: take A in, and put T of the matrix before out.
@@ -52,7 +70,7 @@ VDN_DEVICE void sweep_role(Smem& smem, const Params& params, int thread) {
                            arch::load_global(params.alpha + static_cast<std::int64_t>(m) * kDim + thread));
       if (!bulk) {
         phases::sweep_word_load(thread, smem.sweep_stage, params.A + matrix_offset(m));
-        arch::barrier_sync(kStaged, kStagedThreads);
+        arch::barrier_sync<kStaged, kStagedThreads>();
       }
     }
     if (bulk) arch::mbarrier_wait(&smem.a_ready, parity);
@@ -64,26 +82,27 @@ VDN_DEVICE void sweep_role(Smem& smem, const Params& params, int thread) {
       arch::mbarrier_arrive(&smem.t_ready);
     } else if (bulk) {  // the last T: nothing else is left to do, so all four warps copy
       arch::fence_before_bulk_copy();
-      arch::barrier_sync(kStaged, kStagedThreads);
+      arch::barrier_sync<kStaged, kStagedThreads>();
       if (thread % 32 == 0) {
         phases::sweep_bulk_store(smem.sweep_stage, params.T + matrix_offset(m - arch::block_count()), thread / 32,
                                  kSweepWarps);
         arch::bulk_store_wait_read();
       }
     } else if (out) {
-      arch::barrier_sync(kStaged, kStagedThreads);
+      arch::barrier_sync<kStaged, kStagedThreads>();
       phases::sweep_word_store(thread, smem.sweep_stage, params.T + matrix_offset(m - arch::block_count()));
-      arch::barrier_sync(kStaged, kStagedThreads);
+      arch::barrier_sync<kStaged, kStagedThreads>();
     }
     if (!in) break;
     phases::sweep_publish(tile, phases::SweepThread(arch::opaque(thread)), 0, smem.c[0], smem.diag[1]);
     VDN_NO_UNROLL
     for (int s = 0; s < kSteps; ++s) {
       // 3: H of the step.
-      arch::barrier_sync(panel_ready(turn++), kPanelReadyThreads);
+      panel_ready_sync(turn);
+      turn = turn + 1 == kPivotWarps ? 0 : turn + 1;
       arch::mbarrier_wait(&smem.h_free[s], parity ^ 1);
       phases::sweep_solve(arch::opaque(thread), smem.c[s % 2], smem.pivot[s % 2], smem.h[s]);
-      arch::barrier_sync(kSolved, kSolvedThreads);
+      arch::barrier_sync<kSolved, kSolvedThreads>();
       if (thread == 0) arch::mbarrier_arrive(&smem.h_ready[s]);
       // 4: the update, and the next step's columns.
       phases::sweep_update(tile, phases::SweepThread(arch::opaque(thread)), smem.c[s % 2], smem.h[s]);
@@ -122,7 +141,7 @@ VDN_DEVICE void pivot_role(Smem& smem, const Params& params, int warp, int lane)
   const int total = kSteps * ((n - first + stride - 1) / stride);  // steps of all matrices of this CTA
   VDN_NO_UNROLL
   for (int turn = warp; turn <= total; turn += kPivotWarps) {
-    if (turn > 0) arch::barrier_sync(panel_ready(turn - 1), kPanelReadyThreads);
+    if (turn > 0) panel_ready_sync((warp + kPivotWarps - 1) % kPivotWarps);
     if (turn == total) break;
     const int s = turn % kSteps, count = turn / kSteps;
     const int m = first + count * stride;
@@ -141,7 +160,7 @@ VDN_DEVICE void pivot_role(Smem& smem, const Params& params, int warp, int lane)
       arch::store_shared(flag, bad);
       if (s + 1 == kSteps && params.info != nullptr) arch::store_global(params.info + m, bad);
     }
-    arch::barrier_arrive(panel_ready(turn), kPanelReadyThreads);
+    panel_ready_arrive(warp);
   }
 }
 

@@ -50,7 +50,6 @@ enum Barrier : int {
   kPanelReady = 3,  // c[s], diag[s + 1] and pivot[s] are complete: sweep team and two pivot warps; one id for each
                     // pivot warp, since a warp that is early for its turn must not be counted in another's
 };
-constexpr int panel_ready(int turn) { return kPanelReady + turn % kPivotWarps; }
 constexpr int kPanelReadyThreads = kSweepThreads + 2 * 32;  // the turn's pivot warp arrives, the next one waits
 constexpr int kSolvedThreads = kSweepThreads;
 constexpr int kStagedThreads = kSweepThreads;
