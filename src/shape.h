@@ -23,8 +23,9 @@ static_assert(kColumnCycle == 2 * kStep && kRowCycle == kStep, "publication coun
 // Where index i lies in a panel row of 128 words: the indices of one thread become runs of four words, so that a thread
 // reads them with 16-byte loads and neighbouring threads read neighbouring 16-byte words.
 //
-//   column word   0..3: 0 16 32 48    4..7: 1 17 33 49  ...  60..63: 15 31 47 63   64..67: 64 80 96 112  ...
+//   column word   0..3: 16 0 48 32    4..7: 17 1 49 33  ...  60..63: 31 15 63 47   64..67: 80 64 112 96  ...
 //   row word      0..3: 0 8 16 24     4..7: 1 9 17 25   ...  28..31: 7 15 23 31    32..35: 32 40 48 56   ...
+// Neighbouring columns change places (^ 1) for the sake of the register banks: docs/decisions/0003.
 constexpr int column_word(int c, int q) {
   return (q / 4) * (4 * kColumnCycle) + c * 4 + (q % 4 ^ 1);
 }  // column c + 16 q

@@ -8,19 +8,11 @@
 
 namespace vdn_delta::arch {
 
-// Ids and counts are template arguments, since the sanitizers follow a named barrier only if both stand in the
-// instruction. `threads` counts the participants, a multiple of 32; called by whole warps.
-
-// Arrives and waits for all participants.
+// All `threads` participants (a multiple of 32) arrive and wait. Called by whole warps. Id and count are template
+// arguments, so that they stand in the instruction.
 template <int id, int threads>
 VDN_DEVICE void barrier_sync() {
   asm volatile("barrier.cta.sync.aligned %0, %1;" ::"n"(id), "n"(threads) : "memory");
-}
-
-// Arrives without waiting.
-template <int id, int threads>
-VDN_DEVICE void barrier_arrive() {
-  asm volatile("barrier.cta.arrive.aligned %0, %1;" ::"n"(id), "n"(threads) : "memory");
 }
 
 // All threads of the CTA.

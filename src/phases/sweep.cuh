@@ -91,8 +91,9 @@ VDN_DEVICE void sweep_publish(tile::SweepTile& tile, SweepThread me, int s, CPan
   switch (s) {
     VDN_ROW(0)
     VDN_ROW(1)
-    VDN_ROW(2) VDN_ROW(3) VDN_ROW(4) VDN_ROW(5) VDN_ROW(6) VDN_ROW(7) VDN_ROW(8) VDN_ROW(9) VDN_ROW(10) VDN_ROW(11)
-        VDN_ROW(12) VDN_ROW(13) VDN_ROW(14) VDN_ROW(15)
+    VDN_ROW(2)
+    VDN_ROW(3) VDN_ROW(4) VDN_ROW(5) VDN_ROW(6) VDN_ROW(7) VDN_ROW(8) VDN_ROW(9) VDN_ROW(10) VDN_ROW(11) VDN_ROW(12)
+        VDN_ROW(13) VDN_ROW(14) VDN_ROW(15)
   }
 #undef VDN_ROW
   const int half = s % 2;

@@ -51,7 +51,7 @@
 //   threads    384: 4 sweep, 4 injection, 3 pivot warps and 1 copy warp; three warps on each scheduler
 //   registers  168 a thread (65536 / 384, down to a multiple of 8): 64512 of the SM's 65536
 //   shared     219904 bytes of the 232448 that a CTA can have: h 65536, stages 67584 + 65536, c 8448, row 9216, ...
-//   named barriers  0 (the CTA's) to 5; mbarriers 38
+//   named barriers  0 (the CTA's) to 2; mbarriers 41
 //   CTAs       1 on an SM
 #include "arch/barrier.cuh"
 #include "arch/launch.cuh"
@@ -66,13 +66,14 @@ VDN_KERNEL(kThreads, kCtasPerSm) vdn_delta_factors_128_f32_single(const Params p
   Smem& smem = arch::dynamic_shared<Smem>();
   const int thread = arch::thread_index();
   if (thread < kPanels) {
-    arch::mbarrier_init(&smem.h_ready[thread], 1);
-    arch::mbarrier_init(&smem.h_free[thread], kInjectWarps);
+    arch::mbarrier_init(&smem.h_ready[thread], kHReadyArrivals);
+    arch::mbarrier_init(&smem.h_free[thread], kHFreeArrivals);
   }
   if (thread < kInjectWarps) arch::mbarrier_init(&smem.b_ready[thread], 1);
+  if (thread < kPivotWarps) arch::mbarrier_init(&smem.panel_ready[thread], kPanelReadyArrivals);
   if (thread == 0) {
     arch::mbarrier_init(&smem.a_ready, 1);
-    arch::mbarrier_init(&smem.t_ready, kSweepThreads);
+    arch::mbarrier_init(&smem.t_ready, kTReadyArrivals);
     arch::mbarrier_fence_init();
   }
   arch::cta_sync();

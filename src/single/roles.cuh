@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The three roles of the single-CTA kernel. Each runs through the same matrices on its own, as far ahead as the
+// The four roles of the single-CTA kernel. Each runs through the same matrices on its own, as far ahead as the
 // barriers let it. Numbers are the steps of kernel.cu's timeline.
 #pragma once
 
@@ -26,24 +26,6 @@ VDN_DEVICE bool can_bulk_copy(const float* in, const float* out) {
   return ((reinterpret_cast<std::uintptr_t>(in) | reinterpret_cast<std::uintptr_t>(out)) & 15) == 0;
 }
 
-// The barrier that pivot warp `turn` arrives at and the next one waits for: one id each, since a warp that is early for
-// its turn must not be counted in another's.
-VDN_DEVICE void panel_ready_sync(int turn) {
-  switch (turn) {
-    case 0: arch::barrier_sync<kPanelReady, kPanelReadyThreads>(); break;
-    case 1: arch::barrier_sync<kPanelReady + 1, kPanelReadyThreads>(); break;
-    default: arch::barrier_sync<kPanelReady + 2, kPanelReadyThreads>(); break;
-  }
-}
-VDN_DEVICE void panel_ready_arrive(int turn) {
-  switch (turn) {
-    case 0: arch::barrier_arrive<kPanelReady, kPanelReadyThreads>(); break;
-    case 1: arch::barrier_arrive<kPanelReady + 1, kPanelReadyThreads>(); break;
-    default: arch::barrier_arrive<kPanelReady + 2, kPanelReadyThreads>(); break;
-  }
-}
-static_assert(kPivotWarps == 3, "an id each");
-
 // The step at which an injection warp asks for its next rows: late enough for the stage's last store to have been read.
 constexpr int kPrefetchStep = 2;
 
@@ -58,7 +40,7 @@ VDN_DEVICE void sweep_role(Smem& smem, const Params& params, int thread) {
                             &smem.a_ready);
   }
   arch::warp_sync();
-  int turn = 0;  // of the pivot warps
+  int turn = 0, turn_parity = 0;  // of the pivot warps
   VDN_NO_UNROLL
   for (int count = 0, m = arch::block_index();; ++count, m += arch::block_count()) {
     // 1: take A in, and put T of the matrix before out.
@@ -98,12 +80,14 @@ VDN_DEVICE void sweep_role(Smem& smem, const Params& params, int thread) {
     VDN_NO_UNROLL
     for (int s = 0; s < kSteps; ++s) {
       // 3: H of the step.
-      panel_ready_sync(turn);
+      arch::mbarrier_arrive(&smem.panel_ready[turn]);
+      arch::mbarrier_wait(&smem.panel_ready[turn], turn_parity);
       turn = turn + 1 == kPivotWarps ? 0 : turn + 1;
+      turn_parity ^= turn == 0;
       arch::mbarrier_wait(&smem.h_free[s], parity ^ 1);
       phases::sweep_solve(arch::opaque(thread), smem.c[s % 2], smem.pivot[s % 2], smem.h[s]);
       arch::barrier_sync<kSolved, kSolvedThreads>();
-      if (thread == 0) arch::mbarrier_arrive(&smem.h_ready[s]);
+      arch::mbarrier_arrive(&smem.h_ready[s]);
       // 4: the update, and the next step's columns.
       phases::sweep_update(tile, phases::SweepThread(arch::opaque(thread)), smem.c[s % 2], smem.h[s]);
       if (s + 1 < kSteps)
@@ -140,9 +124,8 @@ VDN_DEVICE void pivot_role(Smem& smem, const Params& params, int warp, int lane)
   const int first = arch::block_index(), stride = arch::block_count();
   const int total = kSteps * ((n - first + stride - 1) / stride);  // steps of all matrices of this CTA
   VDN_NO_UNROLL
-  for (int turn = warp; turn <= total; turn += kPivotWarps) {
-    if (turn > 0) panel_ready_sync((warp + kPivotWarps - 1) % kPivotWarps);
-    if (turn == total) break;
+  for (int turn = warp; turn < total; turn += kPivotWarps) {
+    if (turn > 0) arch::mbarrier_wait(&smem.panel_ready[(turn - 1) % kPivotWarps], (turn - 1) / kPivotWarps % 2);
     const int s = turn % kSteps, count = turn / kSteps;
     const int m = first + count * stride;
     int* flag = &smem.bad[count % kBadRing];
@@ -160,7 +143,7 @@ VDN_DEVICE void pivot_role(Smem& smem, const Params& params, int warp, int lane)
       arch::store_shared(flag, bad);
       if (s + 1 == kSteps && params.info != nullptr) arch::store_global(params.info + m, bad);
     }
-    panel_ready_arrive(warp);
+    arch::mbarrier_arrive(&smem.panel_ready[warp]);
   }
 }
 
@@ -214,7 +197,7 @@ VDN_DEVICE void inject_role(Smem& smem, const Params& params, int warp, int lane
       arch::mbarrier_wait(&smem.h_ready[s], parity);
       phases::inject_update(tile, phases::InjectThread(arch::opaque(lane)), panel, smem.h[s]);
       arch::warp_sync();
-      if (lane == 0) arch::mbarrier_arrive(&smem.h_free[s]);
+      arch::mbarrier_arrive(&smem.h_free[s]);
     }
   }
   if (bulk && lane == 0) arch::bulk_store_wait_read();

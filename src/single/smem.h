@@ -36,21 +36,26 @@ struct alignas(128) Smem {
   phases::PivotScratch scratch[kPivotWarps];
   float alpha[2][kDim];
   int bad[kBadRing];
-  std::uint64_t h_ready[kPanels];       // arrivals: 1, a sweep thread behind kSolved; waits: injection warps
-  std::uint64_t h_free[kPanels];        // arrivals: each injection warp after its update; waits: sweep team
-  std::uint64_t a_ready;                // arrivals: 1 and the bytes of A; waits: sweep team
-  std::uint64_t t_ready;                // arrivals: each sweep thread after its exchange; waits: copy warp
-  std::uint64_t b_ready[kInjectWarps];  // arrivals: 1 and the bytes of 32 rows of B; waits: that warp
+  // Every thread arrives for itself: that is what orders its accesses, and what the sanitizers can follow.
+  std::uint64_t panel_ready[kPivotWarps];  // c[s], diag[s + 1] and pivot[s] are complete; arrivals: sweep team and the
+                                           // step's pivot warp; waits: sweep team and the next pivot warp. One for each
+                                           // pivot warp: a wait by parity must not begin a phase early
+  std::uint64_t h_ready[kPanels];          // h[s] is complete; arrivals: sweep team; waits: injection team
+  std::uint64_t h_free[kPanels];           // h[s] has been used; arrivals: injection team; waits: sweep team
+  std::uint64_t a_ready;                   // arrivals: 1 and the bytes of A; waits: sweep team
+  std::uint64_t t_ready;                   // arrivals: sweep team after its exchange; waits: copy warp
+  std::uint64_t b_ready[kInjectWarps];     // arrivals: 1 and the bytes of 32 rows of B; waits: that warp
 };
+constexpr int kPanelReadyArrivals = kSweepThreads + 32;
+constexpr int kHReadyArrivals = kSweepThreads;
+constexpr int kHFreeArrivals = kInjectThreads;
+constexpr int kTReadyArrivals = kSweepThreads;
 
 // Named barriers; id 0 is the CTA's own.
 enum Barrier : int {
-  kSolved = 1,      // h[s] is complete: sweep team
-  kStaged = 2,      // the sweep's stage is complete: sweep team, not in the steady state
-  kPanelReady = 3,  // c[s], diag[s + 1] and pivot[s] are complete: sweep team and two pivot warps; one id for each
-                    // pivot warp, since a warp that is early for its turn must not be counted in another's
+  kSolved = 1,  // h[s] is complete: sweep team
+  kStaged = 2,  // the sweep's stage is complete: sweep team, not in the steady state
 };
-constexpr int kPanelReadyThreads = kSweepThreads + 2 * 32;  // the turn's pivot warp arrives, the next one waits
 constexpr int kSolvedThreads = kSweepThreads;
 constexpr int kStagedThreads = kSweepThreads;
 
