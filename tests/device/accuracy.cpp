@@ -42,7 +42,7 @@ TEST_CASE("device accuracy: family silu with 1008 tokens is within the bar") {
     const InputSpec spec = spec_of(Family::kSilu, quick() ? 2 : 264, 1008, beta_scale, 1);
     const std::string input = support::describe(spec);
     CAPTURE(input);
-    const Batch batch = make_batch(spec);
+    const Batch batch = made_batch(spec);
     const Reference reference = reference_of(batch);
     for (const Variant& variant : variants()) {
       CAPTURE(variant.name);
@@ -82,7 +82,7 @@ TEST_CASE("device accuracy: every other family is no worse than the four-call ch
   for (const InputSpec& spec : other_families()) {
     const std::string input = support::describe(spec);
     CAPTURE(input);
-    const Batch batch = make_batch(spec);
+    const Batch batch = made_batch(spec);
     const Reference reference = reference_of(batch);
     std::string chain;
     const Errors yardstick = errors_of(run_chain(batch, &chain), reference);
@@ -110,7 +110,7 @@ TEST_CASE("device accuracy: shift 8, condition 1e4, is finite") {
     spec.shift = 8.0;
     const std::string input = support::describe(spec);
     CAPTURE(input);
-    const Batch batch = make_batch(spec);
+    const Batch batch = made_batch(spec);
     const Reference reference = reference_of(batch);
     for (const Variant& variant : variants()) {
       CAPTURE(variant.name);
@@ -129,7 +129,7 @@ TEST_CASE("device accuracy: a_scale and b_scale") {
   const InputSpec spec = spec_of(Family::kSilu, quick() ? 1 : 8, 1008, 1.0, 7);
   const std::string input = support::describe(spec);
   CAPTURE(input);
-  const Batch batch = make_batch(spec);
+  const Batch batch = made_batch(spec);
   for (const float a_scale : {0.25f, 1.0f, 30.0f}) {
     for (const float b_scale : {0.1f, 1.0f, 7.0f}) {
       if (quick() && (a_scale != 30.0f || b_scale != 0.1f)) continue;

@@ -35,6 +35,13 @@ void check_input(const DeviceWords& words, const std::vector<float>& expected, c
   REQUIRE_MESSAGE(untouched, "the call wrote into " << name);
 }
 
+bool is_poison(const DeviceWords& words) {
+  std::vector<std::uint32_t> values(size_of(words.count()));
+  words.download(values.data());
+  return words.bands_intact() &&
+         std::all_of(values.begin(), values.end(), [](std::uint32_t word) { return word == DeviceWords::kPoison; });
+}
+
 template <class T>
 std::vector<T> take_output(const DeviceWords& words, const std::string& name) {
   check_bands(words, name);
@@ -85,9 +92,13 @@ Buffers::Buffers(const Batch& batch, const Call& call)
   write(batch);
 }
 
-void Buffers::write(const Batch& batch) {
+void Buffers::expect(const Batch& batch) {
   REQUIRE(batch.n == batch_->n);
   batch_ = &batch;
+}
+
+void Buffers::write(const Batch& batch) {
+  expect(batch);
   A_.upload(batch.A.data());
   B_.upload(batch.B.data());
   alpha_.upload(batch.alpha.data());
@@ -125,14 +136,18 @@ Result Buffers::collect() const {
         std::all_of(result.info.begin(), result.info.end(), [](std::int32_t i) { return i >= 0 && i <= kDim; });
     REQUIRE(in_range);
   } else {
-    check_bands(info_, "info");
-    std::vector<std::uint32_t> words(size_of(info_.count()));
-    info_.download(words.data());
-    const bool untouched =
-        std::all_of(words.begin(), words.end(), [](std::uint32_t word) { return word == DeviceWords::kPoison; });
+    const bool untouched = is_poison(info_);
     REQUIRE_MESSAGE(untouched, "info was written without being asked for");
   }
   return result;
+}
+
+bool Buffers::is_untouched() const {
+  finish_all();
+  check_input(A_, batch_->A, "A");
+  check_input(B_, batch_->B, "B");
+  check_input(alpha_, batch_->alpha, "alpha");
+  return is_poison(T_) && is_poison(J_) && is_poison(info_);
 }
 
 Result run(const Batch& batch, const Call& call, void* stream) {
@@ -142,13 +157,42 @@ Result run(const Batch& batch, const Call& call, void* stream) {
   return buffers.collect();
 }
 
+Source::Source(const Batch& batch) : A_(batch.n * kMatrix), B_(batch.n * kMatrix), alpha_(batch.n * kDim) {
+  write(batch);
+}
+
+void Source::write(const Batch& batch) {
+  A_.upload(batch.A.data());
+  B_.upload(batch.B.data());
+  alpha_.upload(batch.alpha.data());
+}
+
+LateWrite Source::to(const Buffers& buffers, int microseconds, bool trigger) const {
+  LateWrite write{};
+  const DeviceWords* from[] = {&A_, &B_, &alpha_};
+  const DeviceWords* into[] = {&buffers.A(), &buffers.B(), &buffers.alpha()};
+  for (write.count = 0; write.count < 3; ++write.count) {
+    write.source[write.count] = from[write.count]->as<std::uint32_t>();
+    write.target[write.count] = into[write.count]->as<std::uint32_t>();
+    write.words[write.count] = from[write.count]->count();
+  }
+  write.microseconds = microseconds;
+  write.trigger = trigger;
+  return write;
+}
+
+Batch made_batch(const support::InputSpec& spec) {
+  note_input(support::describe(spec));
+  return make_batch(spec);
+}
+
 Batch model_batch(std::int64_t n, std::uint64_t seed) {
   support::InputSpec spec;
   spec.n = n;
   spec.tokens = 64;
   spec.beta_scale = 50;
   spec.seed = seed;
-  return make_batch(spec);
+  return made_batch(spec);
 }
 
 bool same_matrix(const std::vector<float>& a, std::int64_t i, const std::vector<float>& b, std::int64_t j) {

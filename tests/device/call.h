@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "gpu.h"
+#include "kernels.h"
 #include "support/guard.h"
 #include "support/inputs.h"
 #include "support/oracle.h"
@@ -52,14 +53,17 @@ class Buffers {
  public:
   explicit Buffers(const Batch& batch, const Call& call = {});
 
-  // Other inputs of the same n.
+  // Other inputs of the same n: put there now, or, with expect(), by work that is enqueued.
   void write(const Batch& batch);
+  void expect(const Batch& batch);
   // Outputs as before the first call.
   void poison();
   vdn_status_t try_enqueue(void* stream) const;
   void enqueue(void* stream) const;  // must succeed
   // Waits for the device, checks everything and takes the outputs.
   Result collect() const;
+  // Waits for the device; true if nothing at all was written.
+  bool is_untouched() const;
 
   const DeviceWords& A() const { return A_; }
   const DeviceWords& B() const { return B_; }
@@ -78,7 +82,9 @@ class Buffers {
 // One call, start to end.
 Result run(const Batch& batch, const Call& call = {}, void* stream = nullptr);
 
-// Family silu, 64 tokens, beta scale 50: well away from the identity, and quickly made.
+// make_batch, whose spec is printed when a check fails; and the one for tests to which the numbers do not matter:
+// family silu, 64 tokens, beta scale 50, well away from the identity and quickly made.
+Batch made_batch(const support::InputSpec& spec);
 Batch model_batch(std::int64_t n, std::uint64_t seed);
 
 // Matrix i of `a` and matrix j of `b` have the same bits.
@@ -96,6 +102,17 @@ std::int64_t count_nonzero(const std::vector<std::int32_t>& info);
 // Matrices [first, first + count) of a batch; a batch whose matrix m is matrix order[m] of the given one.
 Batch slice(const Batch& batch, std::int64_t first, std::int64_t count);
 Batch pick(const Batch& batch, const std::vector<std::int64_t>& order);
+
+// A batch in device memory, from where a LateWrite brings it to the inputs of a call.
+class Source {
+ public:
+  explicit Source(const Batch& batch);
+  void write(const Batch& batch);  // another one of the same n
+  LateWrite to(const Buffers& buffers, int microseconds, bool trigger) const;
+
+ private:
+  DeviceWords A_, B_, alpha_;
+};
 
 // The CPU path on the same input.
 Result run_host(const Batch& batch, const Call& call = {});

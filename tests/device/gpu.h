@@ -17,6 +17,9 @@ namespace vdn_delta::test {
 // answers with an error counts as one.
 bool quick();
 
+// What the current test case computes with: printed beside every check that fails in it.
+void note_input(const std::string& input);
+
 // Of the current device.
 int multiprocessors();
 

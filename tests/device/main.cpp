@@ -9,6 +9,8 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <mutex>
+#include <string>
 #include <thread>
 
 #include "gpu.h"
@@ -19,19 +21,28 @@ using Clock = std::chrono::steady_clock;
 
 unsigned cases_run = 0;
 std::atomic<const char*> case_name{"no test case"};
+std::mutex input_mutex;
+std::string input;
 
 struct Observer : doctest::IReporter {
   explicit Observer(const doctest::ContextOptions&) {}
   void report_query(const doctest::QueryData&) override {}
   void test_run_start() override {}
   void test_run_end(const doctest::TestRunStats& stats) override { cases_run = stats.numTestCasesPassingFilters; }
-  void test_case_start(const doctest::TestCaseData& data) override { case_name = data.m_name; }
+  void test_case_start(const doctest::TestCaseData& data) override {
+    case_name = data.m_name;
+    vdn_delta::test::note_input("none of the model's");
+  }
   void test_case_reenter(const doctest::TestCaseData&) override {}
   void test_case_end(const doctest::CurrentTestCaseStats&) override {}
   void test_case_exception(const doctest::TestCaseException&) override {}
   void subcase_start(const doctest::SubcaseSignature&) override {}
   void subcase_end() override {}
-  void log_assert(const doctest::AssertData&) override {}
+  void log_assert(const doctest::AssertData& data) override {
+    const std::lock_guard<std::mutex> lock(input_mutex);
+    if (data.m_failed) std::printf("  the line below is of \"%s\", input: %s\n", case_name.load(), input.c_str());
+    std::fflush(stdout);
+  }
   void log_message(const doctest::MessageData&) override {}
   void test_case_skipped(const doctest::TestCaseData&) override {}
 };
@@ -70,6 +81,11 @@ const char* why_not() {
 }  // namespace
 
 namespace vdn_delta::test {
+
+void note_input(const std::string& text) {
+  const std::lock_guard<std::mutex> lock(input_mutex);
+  input = text;
+}
 
 Patience::Patience(const char* what) {
   waits_since = Clock::now().time_since_epoch().count();
