@@ -42,7 +42,10 @@ TEST_CASE("device bits: the same call twenty times") {
 TEST_CASE("NUM-16, SHP-10 device bits: a matrix does not depend on n") {
   const std::int64_t wave = multiprocessors();
   const std::int64_t most = quick() ? 2 * wave + 3 : 707;
-  const Batch batch = model_batch(most, 22);
+  Batch batch = model_batch(most, 22);
+  // Two bad ones, the second behind a good one on the same CTA and before another.
+  support::break_pivot(batch.A.data() + 4 * kMatrix, 9);
+  support::break_pivot(batch.A.data() + (wave + 2) * kMatrix, 128);
   std::set<std::int64_t> sizes = {1, 2, 5};
   if (!quick()) {
     sizes.insert({3, 11, 64, 131, 132, 133, 264, 265, wave - 1, wave, wave + 1, 2 * wave, 2 * wave + 1, 3 * wave + 2});
@@ -51,9 +54,11 @@ TEST_CASE("NUM-16, SHP-10 device bits: a matrix does not depend on n") {
   for (const Variant& variant : variants()) {
     CAPTURE(variant.name);
     const Result all = run(batch, call_of(variant));
-    CHECK(count_nonzero(all.info) == 0);
-    CHECK(count_not_finite(all.T) == 0);
-    CHECK(count_not_finite(all.J) == 0);
+    CHECK(count_nonzero(all.info) == 2);
+    CHECK(all.info[4] == 9);
+    CHECK(all.info[static_cast<std::size_t>(wave + 2)] == 128);
+    CHECK(count_not_finite(all.T) == 2 * kMatrix);
+    CHECK(count_not_finite(all.J) == 2 * kMatrix);
     for (const std::int64_t n : sizes) {
       CAPTURE(n);
       CHECK(count_different(run(slice(batch, 0, n), call_of(variant)), all) == 0);
@@ -122,11 +127,11 @@ TEST_CASE("NUM-17 device bits: a matrix does not depend on its neighbours") {
 
 TEST_CASE("MEM-01, MEM-02, MEM-03 device bits: alignment of every array") {
   // More matrices than CTAs, so that the second matrix of a CTA takes the slow path as well.
-  const Batch batch = model_batch(quick() ? 3 : multiprocessors() + 3, 25);
+  const Batch batch = model_batch(multiprocessors() + 3, 25);
   std::vector<Offsets> shifts;
   for (const int o : {1, 2, 3}) {
+    if (quick()) break;
     shifts.push_back({o, o, o, o, o, o});
-    if (quick()) continue;
     shifts.push_back({o, 0, 0, 0, 0, 0});
     shifts.push_back({0, o, 0, 0, 0, 0});
     shifts.push_back({0, 0, o, 0, 0, 0});
@@ -137,7 +142,7 @@ TEST_CASE("MEM-01, MEM-02, MEM-03 device bits: alignment of every array") {
     shifts.push_back({0, o, 0, 0, o, 0});
   }
   shifts.push_back({1, 2, 3, 0, 1, 2});
-  shifts.push_back({0, 1, 0, 3, 2, 1});
+  if (!quick()) shifts.push_back({0, 1, 0, 3, 2, 1});
   shifts.push_back({4, 8, 12, 16, 20, 28});  // aligned to 16 bytes but to no more
   for (const Variant& variant : variants()) {
     CAPTURE(variant.name);

@@ -85,7 +85,7 @@ TEST_CASE("device info: the order of the first bad pivot") {
 
 TEST_CASE("device info: bad matrices one after the other on the same CTA") {
   const std::int64_t wave = multiprocessors();
-  if (quick()) return;  // needs several matrices per CTA; the n test of bitwise.cpp has those
+  if (quick()) return;  // bitwise.cpp has two such matrices in every run
   const Batch good = model_batch(4 * wave + 7, 32);
   Batch batch = good;
   std::vector<std::int32_t> orders(static_cast<std::size_t>(batch.n), 0);

@@ -45,29 +45,23 @@ __global__ void late_kernel(LateWrite write) {
   }
 }
 
-enum class Asked { kUnlikePeriod, kUnlikeWord, kLikeWord };
-
-__global__ void count_kernel(Asked asked, const std::uint32_t* words, std::int64_t count, std::int64_t period,
-                             std::uint32_t word, unsigned long long* counter) {
+// Unlike words[i % period], or, with period 0, unlike `word`.
+__global__ void count_kernel(const std::uint32_t* words, std::int64_t count, std::int64_t period, std::uint32_t word,
+                             unsigned long long* counter) {
   const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
   unsigned long long found = 0;
   for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += stride) {
-    const std::uint32_t here = words[i];
-    if (asked == Asked::kUnlikePeriod) {
-      found += here != words[i % period];
-    } else {
-      found += (here == word) == (asked == Asked::kLikeWord);
-    }
+    found += words[i] != (period != 0 ? words[i % period] : word);
   }
   if (found != 0) atomicAdd(counter, found);
 }
 
-cudaError_t count(Asked asked, const void* words, std::int64_t n, std::int64_t period, std::uint32_t word,
+cudaError_t count(const void* words, std::int64_t n, std::int64_t period, std::uint32_t word,
                   unsigned long long* counter, cudaStream_t stream) {
   if (n == 0) return cudaSuccess;
   const std::int64_t blocks = (n + kThreads - 1) / kThreads;
   count_kernel<<<static_cast<unsigned>(blocks < 4096 ? blocks : 4096), kThreads, 0, stream>>>(
-      asked, static_cast<const std::uint32_t*>(words), n, period, word, counter);
+      static_cast<const std::uint32_t*>(words), n, period, word, counter);
   return cudaGetLastError();
 }
 
@@ -125,17 +119,12 @@ cudaError_t write_late(const LateWrite& write, cudaStream_t stream) {
 
 cudaError_t count_aperiodic(const void* words, std::int64_t n, std::int64_t period, unsigned long long* counter,
                             cudaStream_t stream) {
-  return count(Asked::kUnlikePeriod, words, n, period, 0, counter, stream);
+  return count(words, n, period, 0, counter, stream);
 }
 
 cudaError_t count_unlike(const void* words, std::int64_t n, std::uint32_t word, unsigned long long* counter,
                          cudaStream_t stream) {
-  return count(Asked::kUnlikeWord, words, n, 0, word, counter, stream);
-}
-
-cudaError_t count_like(const void* words, std::int64_t n, std::uint32_t word, unsigned long long* counter,
-                       cudaStream_t stream) {
-  return count(Asked::kLikeWord, words, n, 0, word, counter, stream);
+  return count(words, n, 0, word, counter, stream);
 }
 
 }  // namespace vdn_delta::test

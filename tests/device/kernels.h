@@ -40,10 +40,8 @@ cudaError_t write_late(const LateWrite& write, cudaStream_t stream);
 cudaError_t count_aperiodic(const void* words, std::int64_t count, std::int64_t period, unsigned long long* counter,
                             cudaStream_t stream);
 
-// *counter += the number of i in [0, count) with words[i] != word (or == word).
+// *counter += the number of i in [0, count) with words[i] != word.
 cudaError_t count_unlike(const void* words, std::int64_t count, std::uint32_t word, unsigned long long* counter,
                          cudaStream_t stream);
-cudaError_t count_like(const void* words, std::int64_t count, std::uint32_t word, unsigned long long* counter,
-                       cudaStream_t stream);
 
 }  // namespace vdn_delta::test

@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "call.h"
+#include "support/parallel.h"
 
 namespace vdn_delta::test {
 namespace {
@@ -208,12 +209,13 @@ TEST_CASE("NUM-08, NUM-18 device: the error class of plain fp32, and the distanc
 TEST_CASE("NUM-10 device: invariants of random PSD matrices of norm 1e-3 to 1e4") {
   const std::int64_t n = quick() ? 3 : 1000;
   Batch batch = support::make_identity(n);
-  std::vector<double> norms;
-  for (std::int64_t m = 0; m < n; ++m) {
+  const auto norm_of = [n](std::int64_t m) {
+    return std::pow(10.0, -3.0 + 7.0 * static_cast<double>(m) / static_cast<double>(n - 1));
+  };
+  support::parallel_for(n, 0, [&](std::int64_t m) {
     Random random(48, static_cast<std::uint64_t>(m));
-    norms.push_back(std::pow(10.0, -3.0 + 7.0 * static_cast<double>(m) / static_cast<double>(n - 1)));
-    support::set_psd(batch.A.data() + m * kMatrix, norms.back(), &random);
-  }
+    support::set_psd(batch.A.data() + m * kMatrix, norm_of(m), &random);
+  });
   for (const Variant& variant : variants()) {
     CAPTURE(variant.name);
     const Result result = run(batch, call_of(variant));
@@ -221,7 +223,7 @@ TEST_CASE("NUM-10 device: invariants of random PSD matrices of norm 1e-3 to 1e4"
     CHECK(count_asymmetric(result.T) == 0);
     for (std::int64_t m = 0; m < n; ++m) {
       const float* T = result.T.data() + m * kMatrix;
-      const double norm = norms[static_cast<std::size_t>(m)];
+      const double norm = norm_of(m);
       CAPTURE(m);
       CAPTURE(norm);
       std::int64_t bad_diagonal = 0, bad_entry = 0;
