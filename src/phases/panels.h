@@ -18,10 +18,10 @@ constexpr int kRowPitch = kInjectWarpRows + 4;
 constexpr int kSweepStagePitch = kDim + 4;
 
 struct HPanel {
-  float word[kStep * kHPitch];  // [k][column_word(j)] = H_j[k], the columns' operand
+  float word[kStep * kHPitch];  // [k][column_word(j)] = H_j[k] or E_j[k], the columns' operand
 };
 struct CPanel {
-  float word[kStep * kCPitch];  // [k][row_word(i)] = C_i[k], the rows' operand
+  float word[kStep * kCPitch];  // [k][row_word(i)] = C_i[k], or G_i[k], the rows' operand of the sweep
 };
 struct RowPanel {
   float word[kStep * kRowPitch];  // [k][row of the warp] = C_row[k] of B's rows

@@ -5,13 +5,13 @@
 // Scope: one matrix, called by all threads of the team. Reads the pivot blocks and H, writes C, the diagonal blocks and
 // H. Entry: I + a A in the team's registers; exit: -X.
 //
-// Mathematics. Let M = I + a A, and let step s eliminate the eight indices of block s with pivot block S. With C the
-// eight columns of block s of the current matrix (rows of block s replaced by -I, the columns themselves cleared) and
-// H = -C S^-1, every element becomes
-//     M_ij += C_i . H_j          (the rows of H in block s are S^-1)
-// and after 16 steps the registers hold -M^-1. S^-1 is never formed: with S = L D L^T and W = L^-1,
-//     H = -((C W^T) D^-1) W,
-// two triangular products, which keep the accuracy of a substitution (docs/numerics.md).
+// Mathematics. Let M = I + a A, and let step s eliminate the eight indices of block s with pivot block S = L D L^T,
+// W = L^-1. With C the eight columns of block s of the current matrix (rows of block s replaced by -I, the columns
+// themselves cleared), every element becomes
+//     M_ij += G_i . E_j    G = C W^T    E = -G D^-1    that is, M_ij - C_i S^-1 C_j^T
+// and after 16 steps the registers hold -M^-1. S^-1 is never formed: G and E are the two sides of a Cholesky update, and
+// with them the sweep has a Cholesky's accuracy (docs/numerics.md). The injection, which has no G of its own rows, takes
+//     H = E W = -C S^-1
 // Cost: 8 x 72 fma for each thread and step: n^3 FLOP and an eighth, for the diagonal's blocks of 16.
 #pragma once
 
@@ -110,8 +110,9 @@ VDN_DEVICE void sweep_publish(tile::SweepTile& tile, SweepThread me, int s, CPan
   }
 }
 
-// H = -((C W^T) D^-1) W for the row at C's panel word `word` (0..127): one thread, one row.
-VDN_DEVICE void sweep_solve(int word, const CPanel& c, const PivotBlock& pivot, HPanel& h) {
+// G, E and H for the row at C's panel word `word` (0..127): one thread, one row.
+VDN_DEVICE void sweep_solve(int word, const CPanel& c, const PivotBlock& pivot, CPanel& rows, HPanel& columns,
+                            HPanel& h) {
   float g[kStep], w[kStep][kStep];
   VDN_UNROLL
   for (int k = 0; k < kStep; ++k) g[k] = arch::load_shared(c.word + k * kCPitch + word);
@@ -130,20 +131,25 @@ VDN_DEVICE void sweep_solve(int word, const CPanel& c, const PivotBlock& pivot, 
     for (int m = 0; m < k; ++m) g[k] = arch::ffma(w[k][m], g[m], g[k]);
   }
   const float4 d0 = arch::load_shared4(pivot.d_inverse), d1 = arch::load_shared4(pivot.d_inverse + 4);
-  VDN_UNROLL
-  for (int k = 0; k < kStep; ++k) g[k] = arch::fmul(g[k], -arch::component(d0, d1, k));
   const int row = word / 4 % kRowCycle + kRowCycle * (word / (4 * kRowCycle) * 4 + word % 4);
+  float* e = columns.word + column_word(row);
+  VDN_UNROLL
+  for (int k = 0; k < kStep; ++k) {
+    arch::store_shared(rows.word + k * kCPitch + word, g[k]);
+    g[k] = arch::fmul(g[k], -arch::component(d0, d1, k));
+    arch::store_shared(e + k * kHPitch, g[k]);
+  }
   float* out = h.word + column_word(row);
   VDN_UNROLL
-  for (int k = 0; k < kStep; ++k) {  // upwards, in place: h_k needs g_k .. g_7
+  for (int k = 0; k < kStep; ++k) {  // upwards, in place: h_k needs e_k .. e_7
     VDN_UNROLL
     for (int m = k + 1; m < kStep; ++m) g[k] = arch::ffma(w[m][k], g[m], g[k]);
     arch::store_shared(out + k * kHPitch, g[k]);
   }
 }
 
-VDN_DEVICE void sweep_update(tile::SweepTile& tile, SweepThread me, const CPanel& c, const HPanel& h) {
-  tile::sweep_update<kCPitch, kHPitch>(tile, c.word + me.r * 4, h.word + me.c * 4);
+VDN_DEVICE void sweep_update(tile::SweepTile& tile, SweepThread me, const CPanel& rows, const HPanel& columns) {
+  tile::sweep_update<kCPitch, kHPitch>(tile, rows.word + me.r * 4, columns.word + me.c * 4);
 }
 
 }  // namespace vdn_delta::phases

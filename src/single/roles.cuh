@@ -85,11 +85,11 @@ VDN_DEVICE void sweep_role(Smem& smem, const Params& params, int thread) {
       turn = turn + 1 == kPivotWarps ? 0 : turn + 1;
       turn_parity ^= turn == 0;
       arch::mbarrier_wait(&smem.h_free[s], parity ^ 1);
-      phases::sweep_solve(arch::opaque(thread), smem.c[s % 2], smem.pivot[s % 2], smem.h[s]);
+      phases::sweep_solve(arch::opaque(thread), smem.c[s % 2], smem.pivot[s % 2], smem.g, smem.e, smem.h[s]);
       arch::barrier_sync<kSolved, kSolvedThreads>();
       arch::mbarrier_arrive(&smem.h_ready[s]);
       // 4: the update, and the next step's columns.
-      phases::sweep_update(tile, phases::SweepThread(arch::opaque(thread)), smem.c[s % 2], smem.h[s]);
+      phases::sweep_update(tile, phases::SweepThread(arch::opaque(thread)), smem.g, smem.e);
       if (s + 1 < kSteps)
         phases::sweep_publish(tile, phases::SweepThread(arch::opaque(thread)), s + 1, smem.c[(s + 1) % 2],
                               smem.diag[s % 2]);

@@ -28,6 +28,8 @@ namespace vdn_delta::single {
 struct alignas(128) Smem {
   phases::HPanel h[kPanels];
   phases::CPanel c[2];
+  phases::CPanel g;
+  phases::HPanel e;
   phases::SweepStage sweep_stage;
   phases::InjectStage inject_stage;
   phases::PivotBlock pivot[2];
