@@ -16,23 +16,22 @@ VDN_DEVICE void fence_before_bulk_copy() { asm volatile("fence.proxy.async.share
 
 // Arrives once and makes the phase wait for `bytes` more, to be brought by bulk loads.
 VDN_DEVICE void mbarrier_arrive_expect(Mbarrier* b, int bytes) {
-  asm volatile("mbarrier.arrive.expect_tx.release.cta.shared::cta.b64 _, [%0], %1;" ::"r"(detail::shared_address(b)),
-               "r"(bytes)
+  asm volatile("mbarrier.arrive.expect_tx.release.cta.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(b)), "r"(bytes)
                : "memory");
 }
 
 // Global to shared; the bytes count towards b's phase when they have arrived.
 VDN_DEVICE void bulk_load(float* shared, const float* global, int bytes, Mbarrier* b) {
   asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
-                   static_cast<unsigned>(__cvta_generic_to_shared(shared))),
-               "l"(__cvta_generic_to_global(global)), "r"(bytes), "r"(detail::shared_address(b))
+                   shared_address(shared)),
+               "l"(__cvta_generic_to_global(global)), "r"(bytes), "r"(shared_address(b))
                : "memory");
 }
 
 // Shared to global, as part of this thread's group of stores; commit closes the group.
 VDN_DEVICE void bulk_store(float* global, const float* shared, int bytes) {
   asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(__cvta_generic_to_global(global)),
-               "r"(static_cast<unsigned>(__cvta_generic_to_shared(shared))), "r"(bytes)
+               "r"(shared_address(shared)), "r"(bytes)
                : "memory");
 }
 VDN_DEVICE void bulk_store_commit() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Barriers in shared memory that one party arrives at and another waits on, by phase parity.
+// Barriers in shared memory that threads arrive at and threads wait on, the same ones or others, by phase parity.
 // https://docs.nvidia.com/cuda/parallel-thread-execution/ "mbarrier"
 #pragma once
 
@@ -12,15 +12,9 @@ namespace vdn_delta::arch {
 
 using Mbarrier = std::uint64_t;
 
-namespace detail {
-VDN_DEVICE std::uint32_t shared_address(const Mbarrier* b) {
-  return static_cast<std::uint32_t>(__cvta_generic_to_shared(b));
-}
-}  // namespace detail
-
 // One thread, before a CTA barrier that everybody passes.
 VDN_DEVICE void mbarrier_init(Mbarrier* b, int arrivals) {
-  asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(detail::shared_address(b)), "r"(arrivals) : "memory");
+  asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(shared_address(b)), "r"(arrivals) : "memory");
 }
 
 // Behind the inits: makes them visible to the copy engine. "fence.mbarrier_init"
@@ -28,7 +22,7 @@ VDN_DEVICE void mbarrier_fence_init() { asm volatile("fence.mbarrier_init.releas
 
 // Release at CTA scope: what this thread wrote, or saw through a barrier, is visible to who waits for the phase.
 VDN_DEVICE void mbarrier_arrive(Mbarrier* b) {
-  asm volatile("mbarrier.arrive.release.cta.shared::cta.b64 _, [%0];" ::"r"(detail::shared_address(b)) : "memory");
+  asm volatile("mbarrier.arrive.release.cta.shared::cta.b64 _, [%0];" ::"r"(shared_address(b)) : "memory");
 }
 
 // Waits until the phase of this parity has completed; acquire at CTA scope. A fresh barrier counts as having completed
@@ -42,7 +36,7 @@ VDN_DEVICE void mbarrier_wait(Mbarrier* b, int parity) {
       "@done bra over;\n"
       "bra again;\n"
       "over:\n"
-      "}\n" ::"r"(detail::shared_address(b)),
+      "}\n" ::"r"(shared_address(b)),
       "r"(parity)
       : "memory");
 }

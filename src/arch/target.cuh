@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // How code is marked for the machine it runs on. Together with the other files of this folder it is the only place that
-// knows CUDA's own words: a second implementation of the folder runs the same kernels on a CPU.
+// knows CUDA's own words: a second implementation of the folder can run the same kernels on a CPU.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -33,6 +33,9 @@ VDN_DEVICE Smem& dynamic_shared() {
   extern __shared__ __align__(128) unsigned char vdn_dynamic_shared[];
   return *reinterpret_cast<Smem*>(vdn_dynamic_shared);
 }
+
+// The 32-bit address by which instructions name a place in the CTA's shared memory.
+VDN_DEVICE unsigned shared_address(const void* p) { return static_cast<unsigned>(__cvta_generic_to_shared(p)); }
 
 // griddepcontrol.wait: returns when the grids that this one depends on have finished and their writes are visible; at
 // once if this grid was launched without programmatic stream serialization. (PTX ISA 7.8, sm_90.)

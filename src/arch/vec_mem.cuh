@@ -17,8 +17,7 @@ VDN_DEVICE int load_shared(const int* p) { return *p; }
 // By assembly, so that the compiler does not join neighbouring stores into a wide one: that would tie their registers
 // to consecutive numbers and so to register banks (ffma2.cuh).
 VDN_DEVICE void store_shared(float* p, float v) {
-  asm volatile("st.volatile.shared.f32 [%0], %1;" ::"r"(static_cast<unsigned>(__cvta_generic_to_shared(p))), "f"(v)
-               : "memory");
+  asm volatile("st.volatile.shared.f32 [%0], %1;" ::"r"(shared_address(p)), "f"(v) : "memory");
 }
 // Without a branch around it.
 VDN_DEVICE void store_shared_if(bool condition, float* p, float v) {
@@ -27,7 +26,7 @@ VDN_DEVICE void store_shared_if(bool condition, float* p, float v) {
       ".reg .pred yes;\n"
       "setp.ne.b32 yes, %2, 0;\n"
       "@yes st.volatile.shared.f32 [%0], %1;\n"
-      "}\n" ::"r"(static_cast<unsigned>(__cvta_generic_to_shared(p))),
+      "}\n" ::"r"(shared_address(p)),
       "f"(v), "r"(static_cast<int>(condition))
       : "memory");
 }
@@ -41,12 +40,9 @@ VDN_DEVICE float component(const float4& lo, const float4& hi, int i) {
   return i % 4 == 0 ? v.x : i % 4 == 1 ? v.y : i % 4 == 2 ? v.z : v.w;
 }
 
-// Inputs are read once and never written by the kernel: the read-only path, evicted first.
+// Inputs are never written by the kernel: the read-only path.
 VDN_DEVICE float load_global(const float* p) { return __ldg(p); }
 VDN_DEVICE void store_global(float* p, float v) { *p = v; }
 VDN_DEVICE void store_global(int* p, int v) { *p = v; }
-
-// A hint: brings the 128-byte line of p into L2. https://docs.nvidia.com/cuda/parallel-thread-execution/ "prefetch"
-VDN_DEVICE void prefetch_l2(const float* p) { asm volatile("prefetch.global.L2 [%0];" ::"l"(p)); }
 
 }  // namespace vdn_delta::arch

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the phases exchange through shared memory: layouts and pitches. Plain C++.
+// What the phases exchange through shared memory: layouts and pitches. Plain C++. All of it is read in 16-byte words.
 #pragma once
 
 #include "shape.h"
@@ -17,33 +17,33 @@ constexpr int kRowPitch = kInjectWarpRows + 4;
 // columns free of conflicts (4 r + c). The injection's stage is a plain copy of the matrix.
 constexpr int kSweepStagePitch = kDim + 4;
 
-struct HPanel {
+struct alignas(16) HPanel {
   float word[kStep * kHPitch];  // [k][column_word(j)] = H_j[k] or E_j[k], the columns' operand
 };
-struct CPanel {
+struct alignas(16) CPanel {
   float word[kStep * kCPitch];  // [k][row_word(i)] = C_i[k], or G_i[k], the rows' operand of the sweep
 };
-struct RowPanel {
+struct alignas(16) RowPanel {
   float word[kStep * kRowPitch];  // [k][row of the warp] = C_row[k] of B's rows
 };
-struct SweepStage {
+struct alignas(16) SweepStage {
   float word[kDim * kSweepStagePitch];
 };
-struct InjectStage {
+struct alignas(16) InjectStage {
   float word[kElements];
 };
 
 // The pivot block S = L D L^T, L unit lower triangular.
-struct PivotBlock {
+struct alignas(16) PivotBlock {
   float w[kStep * kStep];  // [row][column]: L^-1, zeros above the diagonal, ones on it
   float d_inverse[kStep];  // 1 / d
 };
 // A diagonal block one step before it is eliminated, symmetric.
-struct DiagBlock {
+struct alignas(16) DiagBlock {
   float word[kStep * kStep];
 };
 constexpr int kGPitch = 12;  // 4 * odd: eight rows of 16-byte words in different banks
-struct PivotScratch {
+struct alignas(16) PivotScratch {
   float g[kStep * kGPitch];  // [row][k]
 };
 

@@ -9,8 +9,9 @@
 // W = L^-1. With C the eight columns of block s of the current matrix (rows of block s replaced by -I, the columns
 // themselves cleared), every element becomes
 //     M_ij += G_i . E_j    G = C W^T    E = -G D^-1    that is, M_ij - C_i S^-1 C_j^T
-// and after 16 steps the registers hold -M^-1. S^-1 is never formed: G and E are the two sides of a Cholesky update, and
-// with them the sweep has a Cholesky's accuracy (docs/numerics.md). The injection, which has no G of its own rows, takes
+// and after 16 steps the registers hold -M^-1. S^-1 is never formed: G and E are the two sides of a Cholesky update,
+// and with them the sweep has a Cholesky's accuracy (docs/numerics.md). The injection, which has no G of its own rows,
+// takes
 //     H = E W = -C S^-1
 // Cost: 8 x 72 fma for each thread and step: n^3 FLOP and an eighth, for the diagonal's blocks of 16.
 #pragma once
@@ -80,22 +81,35 @@ VDN_DEVICE void publish_diagonal(const tile::SweepTile& tile, SweepThread me, Di
   }
 }
 
+template <int s>
+VDN_DEVICE void publish_rows(tile::SweepTile& tile, SweepThread me, CPanel& c, DiagBlock& next) {
+  publish_row<s>(tile, me, c);
+  if constexpr (s + 1 < kSteps) publish_diagonal<s + 1>(tile, me, next);
+}
+
 // Step s's panel, and the diagonal block of step s + 1 as it is before step s. Registers cannot be indexed at run time,
 // hence the switches.
 VDN_DEVICE void sweep_publish(tile::SweepTile& tile, SweepThread me, int s, CPanel& c, DiagBlock& next) {
-#define VDN_ROW(s)                                                                    \
-  case s:                                                                             \
-    publish_row<s>(tile, me, c);                                                      \
-    if (s + 1 < kSteps) publish_diagonal<s + 1 < kSteps ? s + 1 : s>(tile, me, next); \
-    break;
+  // clang-format off
   switch (s) {
-    VDN_ROW(0)
-    VDN_ROW(1)
-    VDN_ROW(2)
-    VDN_ROW(3) VDN_ROW(4) VDN_ROW(5) VDN_ROW(6) VDN_ROW(7) VDN_ROW(8) VDN_ROW(9) VDN_ROW(10) VDN_ROW(11) VDN_ROW(12)
-        VDN_ROW(13) VDN_ROW(14) VDN_ROW(15)
+    case 0: publish_rows<0>(tile, me, c, next); break;
+    case 1: publish_rows<1>(tile, me, c, next); break;
+    case 2: publish_rows<2>(tile, me, c, next); break;
+    case 3: publish_rows<3>(tile, me, c, next); break;
+    case 4: publish_rows<4>(tile, me, c, next); break;
+    case 5: publish_rows<5>(tile, me, c, next); break;
+    case 6: publish_rows<6>(tile, me, c, next); break;
+    case 7: publish_rows<7>(tile, me, c, next); break;
+    case 8: publish_rows<8>(tile, me, c, next); break;
+    case 9: publish_rows<9>(tile, me, c, next); break;
+    case 10: publish_rows<10>(tile, me, c, next); break;
+    case 11: publish_rows<11>(tile, me, c, next); break;
+    case 12: publish_rows<12>(tile, me, c, next); break;
+    case 13: publish_rows<13>(tile, me, c, next); break;
+    case 14: publish_rows<14>(tile, me, c, next); break;
+    default: publish_rows<15>(tile, me, c, next); break;
   }
-#undef VDN_ROW
+  // clang-format on
   const int half = s % 2;
   if (me.c / kStep != half) return;  // the same in all lanes of a warp
   switch (s / 2) {

@@ -19,7 +19,9 @@
 
 namespace vdn_delta::phases {
 
-constexpr int sweep_row_words(int row) { return (row / 16 + 1) * 16; }  // what is read of row `row` of A
+constexpr int sweep_row_words(int row) {
+  return (row / kColumnCycle + 1) * kColumnCycle;
+}  // what is read of row `row` of A
 
 // If `out`, puts T = diag(alpha) X into the stage; if `in`, fills the registers with I + a A from it. Each thread takes
 // its own elements of A out before it puts T's in their place; T's upper triangle falls on words that nobody reads.
@@ -67,7 +69,8 @@ VDN_DEVICE void sweep_spoil(tile::SweepTile& tile) {
 
 // By the copy engine, row by row since the stage's rows are padded: rows first, first + every, ... by one thread. All
 // addresses are multiples of 16 bytes. Of the threads that share a matrix, one expects all its bytes.
-constexpr int kSweepBytes = 4 * 16 * 16 * (kDim / 16) * (kDim / 16 + 1) / 2;  // the sum of the rows of sweep_bulk_load
+// The sum of sweep_row_words over all rows: 16 rows each of 16, 32, ..., 128 words.
+constexpr int kSweepBytes = 4 * kColumnCycle * kColumnCycle * kColumns * (kColumns + 1) / 2;
 VDN_DEVICE void sweep_bulk_load(SweepStage& stage, const float* A, int first, int every, arch::Mbarrier* ready) {
   VDN_UNROLL_BY(4)
   for (int row = first; row < kDim; row += every)

@@ -24,8 +24,8 @@
 //
 //   1. exchange  sweep      -X of the last matrix leaves for the stage as T, I + a A of the next one enters
 //   2. pivot     pivot      S_s = L D L^T of step s, one step ahead: W = L^-1 and 1 / d go to pivot[s % 2]
-//   3. solve     sweep      H = -((C W^T) D^-1) W, one row a thread, into h[s]
-//   4. update    sweep      M_ij += C_i . H_j; then the columns of step s + 1 go to c[(s + 1) % 2]
+//   3. solve     sweep      G = C W^T, E = -G D^-1, H = E W, one row a thread; H into h[s]
+//   4. update    sweep      M_ij += G_i . E_j; then the columns of step s + 1 go to c[(s + 1) % 2]
 //   5. inject    injection  takes the columns of block s out of B's rows, B_rj += C_r . H_j; at the end J out, B in
 //   6. copy      copy       T out of the stage, then the next A into it, by the copy engine
 //
@@ -37,7 +37,7 @@
 //   whole matrix behind:            (h_free[s], last matrix)       B: (panel_ready s)           (read) next A rows in
 //     takes its columns out         3 H_s -> h[s]                  2 S_s+1 from diag, c, pivot  [a_ready, by bytes]
 //     (h_ready[t])                  (solved) [h_ready[s]]            L D L^T -> pivot[s+1]
-//   5 C_t . H_t, 128 elements a     4 C_s . H_s, 72 elements a
+//   5 C_t . H_t, 128 elements a     4 G_s . E_s, 72 elements a
 //     thread, 8 products each         thread, 8 products each      B: [panel_ready s+1] rests
 //     [h_free[t]]                     publishes c[s+1], diag[s+2]
 //     takes its columns out         (panel_ready s+1)              C: (panel_ready s+1)
@@ -50,7 +50,7 @@
 // Budget of a CTA, which is that of an SM:
 //   threads    384: 4 sweep, 4 injection, 3 pivot warps and 1 copy warp; three warps on each scheduler
 //   registers  168 a thread (65536 / 384, down to a multiple of 8): 64512 of the SM's 65536
-//   shared     219904 bytes of the 232448 that a CTA can have: h 65536, stages 67584 + 65536, c 8448, row 9216, ...
+//   shared     228352 bytes of the 232448 that a CTA can have: h 65536, stages 67584 + 65536, c 8448, row 9216, ...
 //   named barriers  0 (the CTA's) to 2; mbarriers 41
 //   CTAs       1 on an SM
 #include "arch/barrier.cuh"
@@ -69,10 +69,10 @@ VDN_KERNEL(kThreads, kCtasPerSm) vdn_delta_factors_128_f32_single(const Params p
     arch::mbarrier_init(&smem.h_ready[thread], kHReadyArrivals);
     arch::mbarrier_init(&smem.h_free[thread], kHFreeArrivals);
   }
-  if (thread < kInjectWarps) arch::mbarrier_init(&smem.b_ready[thread], 1);
+  if (thread < kInjectWarps) arch::mbarrier_init(&smem.b_ready[thread], kBReadyArrivals);
   if (thread < kPivotWarps) arch::mbarrier_init(&smem.panel_ready[thread], kPanelReadyArrivals);
   if (thread == 0) {
-    arch::mbarrier_init(&smem.a_ready, 1);
+    arch::mbarrier_init(&smem.a_ready, kAReadyArrivals);
     arch::mbarrier_init(&smem.t_ready, kTReadyArrivals);
     arch::mbarrier_fence_init();
   }

@@ -26,9 +26,6 @@ VDN_DEVICE bool can_bulk_copy(const float* in, const float* out) {
   return ((reinterpret_cast<std::uintptr_t>(in) | reinterpret_cast<std::uintptr_t>(out)) & 15) == 0;
 }
 
-// The step at which an injection warp asks for its next rows: late enough for the stage's last store to have been read.
-constexpr int kPrefetchStep = 2;
-
 // A -> X -> T.
 VDN_DEVICE void sweep_role(Smem& smem, const Params& params, int thread) {
   const int n = static_cast<int>(params.n);  // at most 2^30
@@ -39,7 +36,7 @@ VDN_DEVICE void sweep_role(Smem& smem, const Params& params, int thread) {
     phases::sweep_bulk_load(smem.sweep_stage, params.A + matrix_offset(arch::block_index()), thread / 32, kSweepWarps,
                             &smem.a_ready);
   }
-  arch::warp_sync();
+  arch::warp_sync();              // together again
   int turn = 0, turn_parity = 0;  // of the pivot warps
   VDN_NO_UNROLL
   for (int count = 0, m = arch::block_index();; ++count, m += arch::block_count()) {
@@ -47,9 +44,8 @@ VDN_DEVICE void sweep_role(Smem& smem, const Params& params, int thread) {
     const bool in = m < n, out = count > 0;
     const int parity = count % 2;
     if (in) {
-      if (thread < kDim)
-        arch::store_shared(smem.alpha[parity] + thread,
-                           arch::load_global(params.alpha + static_cast<std::int64_t>(m) * kDim + thread));
+      arch::store_shared(smem.alpha[parity] + thread,
+                         arch::load_global(params.alpha + static_cast<std::int64_t>(m) * kDim + thread));
       if (!bulk) {
         phases::sweep_word_load(thread, smem.sweep_stage, params.A + matrix_offset(m));
         arch::barrier_sync<kStaged, kStagedThreads>();
@@ -118,7 +114,7 @@ VDN_DEVICE void copy_role(Smem& smem, const Params& params) {
 }
 
 // 2: the pivot blocks, one step ahead of the sweep team. The warps take turns, each on its own scheduler: what the last
-// one leaves behind kPanelReady, the next one goes on from.
+// one leaves, panel_ready hands over, and the next one goes on from it.
 VDN_DEVICE void pivot_role(Smem& smem, const Params& params, int warp, int lane) {
   const int n = static_cast<int>(params.n);
   const int first = arch::block_index(), stride = arch::block_count();

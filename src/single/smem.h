@@ -2,19 +2,21 @@
 //
 // The shared memory of the single-CTA kernel, and its barriers. Plain C++.
 //
-//   region        written by                       read by                           dead when
-//   h[s]          sweep team, step s               sweep and injection team, step s  every injection warp has arrived
-//   at
-//                                                                                    h_free[s] and the sweep is a step
-//                                                                                    on
-//   c[s % 2]      sweep team after step s - 1      sweep team and pivot warp, step s the sweep team is at step s + 1
-//   diag[s % 2]   sweep team after step s - 2      pivot warp, before step s         the pivot warp is at step s
-//   pivot[s % 2]  pivot warp, before step s        sweep team and pivot warp, step s the pivot warp is at step s + 1
-//   row[w][s % 2] injection warp w, step s         the same warp, step s             two steps later
-//   scratch       pivot warp                       the same warp                     within a step
-//   alpha[m % 2]  sweep team, matrix m             the same, at its end              matrix m + 2
-//   bad[m % 4]    pivot warp, end of matrix m      both teams, at the matrix's end   matrix m + 4
-//   *_stage       bulk loads, then the team        the team, then bulk stores        the stores have read it
+// clang-format off
+//   region         written by                       read by                           dead when
+//   h[s]           sweep team, step s               injection team, step s            all of h_free[s] have arrived
+//   c[s % 2]       sweep team after step s - 1      sweep team and the pivot warp of  panel_ready of step s + 1 is
+//                                                   step s + 1, both in step s        complete
+//   g, e           sweep team, step s               sweep team, step s                the same
+//   diag[s % 2]    sweep team after step s - 2      pivot warp of step s              the same, of step s
+//   pivot[s % 2]   pivot warp of step s             sweep team and the next pivot     the same, of step s + 1
+//                                                   warp, step s
+//   row[w][s % 2]  injection warp w, step s         the same warp, step s             two steps later
+//   scratch[w]     pivot warp w                     the same warp                     within a step
+//   alpha[m % 2]   sweep team, matrix m             the same, at its end              matrix m + 2
+//   bad[m % 4]     pivot warps, each step of m      both teams, at the matrix's end   matrix m + 4
+//   *_stage        bulk loads, then the team        the team, then bulk stores        the stores have read it
+// clang-format on
 #pragma once
 
 #include <cstdint>
@@ -52,15 +54,18 @@ constexpr int kPanelReadyArrivals = kSweepThreads + 32;
 constexpr int kHReadyArrivals = kSweepThreads;
 constexpr int kHFreeArrivals = kInjectThreads;
 constexpr int kTReadyArrivals = kSweepThreads;
+constexpr int kAReadyArrivals = 1;  // and the bytes
+constexpr int kBReadyArrivals = 1;  // and the bytes
 
 // Named barriers; id 0 is the CTA's own.
 enum Barrier : int {
-  kSolved = 1,  // h[s] is complete: sweep team
+  kSolved = 1,  // g and e are complete: sweep team
   kStaged = 2,  // the sweep's stage is complete: sweep team, not in the steady state
 };
 constexpr int kSolvedThreads = kSweepThreads;
 constexpr int kStagedThreads = kSweepThreads;
 
+static_assert(sizeof(Smem) == 228352, "as the head of kernel.cu says");
 static_assert(sizeof(Smem) <= 227 * 1024, "what a CTA can have on sm_90 and sm_100");
 
 }  // namespace vdn_delta::single
