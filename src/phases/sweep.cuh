@@ -124,41 +124,54 @@ VDN_DEVICE void sweep_publish(tile::SweepTile& tile, SweepThread me, int s, CPan
   }
 }
 
-// G, E and H for the row at C's panel word `word` (0..127): one thread, one row.
-VDN_DEVICE void sweep_solve(int word, const CPanel& c, const PivotBlock& pivot, CPanel& rows, HPanel& columns,
-                            HPanel& h) {
-  float g[kStep], w[kStep][kStep];
+// One row of the panel, between the two parts of its solve: E, and the W that it was made with.
+struct SweepSolve {
+  float e[kStep];
+  float w[kStep][kStep];  // below the diagonal
+};
+
+// Where the row at C's panel word `word` (0..127) lies in the columns' panels.
+VDN_DEVICE int sweep_column_word(int word) {
+  return column_word(word / 4 % kRowCycle + kRowCycle * (word / (4 * kRowCycle) * 4 + word % 4));
+}
+
+// G and E for one row: one thread.
+VDN_DEVICE void sweep_solve(SweepSolve& x, int word, const CPanel& c, const PivotBlock& pivot, CPanel& rows,
+                            HPanel& columns) {
   VDN_UNROLL
-  for (int k = 0; k < kStep; ++k) g[k] = arch::load_shared(c.word + k * kCPitch + word);
+  for (int k = 0; k < kStep; ++k) x.e[k] = arch::load_shared(c.word + k * kCPitch + word);
   VDN_UNROLL
   for (int k = 1; k < kStep; ++k) {
     const float4 lo = arch::load_shared4(pivot.w + k * kStep);
-    w[k][0] = lo.x, w[k][1] = lo.y, w[k][2] = lo.z, w[k][3] = lo.w;
+    x.w[k][0] = lo.x, x.w[k][1] = lo.y, x.w[k][2] = lo.z, x.w[k][3] = lo.w;
     if (k > 4) {
       const float4 hi = arch::load_shared4(pivot.w + k * kStep + 4);
-      w[k][4] = hi.x, w[k][5] = hi.y, w[k][6] = hi.z;
+      x.w[k][4] = hi.x, x.w[k][5] = hi.y, x.w[k][6] = hi.z;
     }
   }
   VDN_UNROLL
   for (int k = kStep - 1; k > 0; --k) {  // downwards, in place: g_k needs c_0 .. c_k
     VDN_UNROLL
-    for (int m = 0; m < k; ++m) g[k] = arch::ffma(w[k][m], g[m], g[k]);
+    for (int m = 0; m < k; ++m) x.e[k] = arch::ffma(x.w[k][m], x.e[m], x.e[k]);
   }
   const float4 d0 = arch::load_shared4(pivot.d_inverse), d1 = arch::load_shared4(pivot.d_inverse + 4);
-  const int row = word / 4 % kRowCycle + kRowCycle * (word / (4 * kRowCycle) * 4 + word % 4);
-  float* e = columns.word + column_word(row);
+  float* out = columns.word + sweep_column_word(word);
   VDN_UNROLL
   for (int k = 0; k < kStep; ++k) {
-    arch::store_shared(rows.word + k * kCPitch + word, g[k]);
-    g[k] = arch::fmul(g[k], -arch::component(d0, d1, k));
-    arch::store_shared(e + k * kHPitch, g[k]);
+    arch::store_shared(rows.word + k * kCPitch + word, x.e[k]);
+    x.e[k] = arch::fmul(x.e[k], -arch::component(d0, d1, k));
+    arch::store_shared(out + k * kHPitch, x.e[k]);
   }
-  float* out = h.word + column_word(row);
+}
+
+// H for the same row.
+VDN_DEVICE void sweep_solve_h(SweepSolve& x, int word, HPanel& h) {
+  float* out = h.word + sweep_column_word(word);
   VDN_UNROLL
   for (int k = 0; k < kStep; ++k) {  // upwards, in place: h_k needs e_k .. e_7
     VDN_UNROLL
-    for (int m = k + 1; m < kStep; ++m) g[k] = arch::ffma(w[m][k], g[m], g[k]);
-    arch::store_shared(out + k * kHPitch, g[k]);
+    for (int m = k + 1; m < kStep; ++m) x.e[k] = arch::ffma(x.w[m][k], x.e[m], x.e[k]);
+    arch::store_shared(out + k * kHPitch, x.e[k]);
   }
 }
 

@@ -36,7 +36,7 @@
 //   any earlier step, up to a       (panel_ready s)                A: [panel_ready s] rests     (t_ready) T rows out,
 //   whole matrix behind:            (h_free[s], last matrix)       B: (panel_ready s)           (read) next A rows in
 //     takes its columns out         3 H_s -> h[s]                  2 S_s+1 from diag, c, pivot  [a_ready, by bytes]
-//     (h_ready[t])                  (solved) [h_ready[s]]            L D L^T -> pivot[s+1]
+//     (h_ready[t])                  [h_ready[s]] (solved)            L D L^T -> pivot[s+1]
 //   5 C_t . H_t, 128 elements a     4 G_s . E_s, 72 elements a
 //     thread, 8 products each         thread, 8 products each      B: [panel_ready s+1] rests
 //     [h_free[t]]                     publishes c[s+1], diag[s+2]
@@ -51,7 +51,7 @@
 //   threads    384: 4 sweep, 4 injection, 3 pivot warps and 1 copy warp; three warps on each scheduler
 //   registers  168 a thread (65536 / 384, down to a multiple of 8): 64512 of the SM's 65536
 //   shared     228352 bytes of the 232448 that a CTA can have: h 65536, stages 67584 + 65536, c 8448, row 9216, ...
-//   named barriers  0 (the CTA's) to 2; mbarriers 41
+//   named barriers  0 (the CTA's) and 1; mbarriers 42
 //   CTAs       1 on an SM
 #include "arch/barrier.cuh"
 #include "arch/launch.cuh"
@@ -74,6 +74,7 @@ VDN_KERNEL(kThreads, kCtasPerSm) vdn_delta_factors_128_f32_single(const Params p
   if (thread == 0) {
     arch::mbarrier_init(&smem.a_ready, kAReadyArrivals);
     arch::mbarrier_init(&smem.t_ready, kTReadyArrivals);
+    arch::mbarrier_init(&smem.solved, kSolvedArrivals);
     arch::mbarrier_fence_init();
   }
   arch::cta_sync();

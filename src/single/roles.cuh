@@ -75,16 +75,19 @@ VDN_DEVICE void sweep_role(Smem& smem, const Params& params, int thread) {
     phases::sweep_publish(tile, phases::SweepThread(arch::opaque(thread)), 0, smem.c[0], smem.diag[1]);
     VDN_NO_UNROLL
     for (int s = 0; s < kSteps; ++s) {
-      // 3: H of the step.
+      // 3: G and E of the step for the team, H for the injection.
       arch::mbarrier_arrive(&smem.panel_ready[turn]);
       arch::mbarrier_wait(&smem.panel_ready[turn], turn_parity);
       turn = turn + 1 == kPivotWarps ? 0 : turn + 1;
       turn_parity ^= turn == 0;
+      phases::SweepSolve x;
+      phases::sweep_solve(x, arch::opaque(thread), smem.c[s % 2], smem.pivot[s % 2], smem.g, smem.e);
+      arch::mbarrier_arrive(&smem.solved);
       arch::mbarrier_wait(&smem.h_free[s], parity ^ 1);
-      phases::sweep_solve(arch::opaque(thread), smem.c[s % 2], smem.pivot[s % 2], smem.g, smem.e, smem.h[s]);
-      arch::barrier_sync<kSolved, kSolvedThreads>();
+      phases::sweep_solve_h(x, arch::opaque(thread), smem.h[s]);
       arch::mbarrier_arrive(&smem.h_ready[s]);
       // 4: the update, and the next step's columns.
+      arch::mbarrier_wait(&smem.solved, s % 2);  // kSteps is even: the parity of the step is that of the phase
       phases::sweep_update(tile, phases::SweepThread(arch::opaque(thread)), smem.g, smem.e);
       if (s + 1 < kSteps)
         phases::sweep_publish(tile, phases::SweepThread(arch::opaque(thread)), s + 1, smem.c[(s + 1) % 2],
@@ -192,7 +195,6 @@ VDN_DEVICE void inject_role(Smem& smem, const Params& params, int warp, int lane
       }
       arch::mbarrier_wait(&smem.h_ready[s], parity);
       phases::inject_update(tile, phases::InjectThread(arch::opaque(lane)), panel, smem.h[s]);
-      arch::warp_sync();
       arch::mbarrier_arrive(&smem.h_free[s]);
     }
   }

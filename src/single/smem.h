@@ -44,6 +44,7 @@ struct alignas(128) Smem {
   std::uint64_t panel_ready[kPivotWarps];  // c[s], diag[s + 1] and pivot[s] are complete; arrivals: sweep team and the
                                            // step's pivot warp; waits: sweep team and the next pivot warp. One for each
                                            // pivot warp: a wait by parity must not begin a phase early
+  std::uint64_t solved;                    // g and e are complete; arrivals and waits: sweep team
   std::uint64_t h_ready[kPanels];          // h[s] is complete; arrivals: sweep team; waits: injection team
   std::uint64_t h_free[kPanels];           // h[s] has been used; arrivals: injection team; waits: sweep team
   std::uint64_t a_ready;                   // arrivals: 1 and the bytes of A; waits: sweep team
@@ -51,6 +52,7 @@ struct alignas(128) Smem {
   std::uint64_t b_ready[kInjectWarps];     // arrivals: 1 and the bytes of 32 rows of B; waits: that warp
 };
 constexpr int kPanelReadyArrivals = kSweepThreads + 32;
+constexpr int kSolvedArrivals = kSweepThreads;
 constexpr int kHReadyArrivals = kSweepThreads;
 constexpr int kHFreeArrivals = kInjectThreads;
 constexpr int kTReadyArrivals = kSweepThreads;
@@ -59,10 +61,8 @@ constexpr int kBReadyArrivals = 1;  // and the bytes
 
 // Named barriers; id 0 is the CTA's own.
 enum Barrier : int {
-  kSolved = 1,  // g and e are complete: sweep team
-  kStaged = 2,  // the sweep's stage is complete: sweep team, not in the steady state
+  kStaged = 1,  // the sweep's stage is complete: sweep team, not in the steady state
 };
-constexpr int kSolvedThreads = kSweepThreads;
 constexpr int kStagedThreads = kSweepThreads;
 
 static_assert(sizeof(Smem) == 228352, "as the head of kernel.cu says");
