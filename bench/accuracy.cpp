@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "../tests/support/bars.h"
 #include "../tests/support/oracle.h"
 
 namespace vdn_delta::bench {
@@ -30,11 +31,11 @@ struct Outputs {
 
 void set_bars(const AccuracyCase& one, const support::Errors& chain, ErrorRow* row) {
   if (one.bar == Bar::kFixed) {
-    row->bar_T = kBarT;
-    row->bar_J = kBarJ;
+    row->bar_T = support::kBarT;
+    row->bar_J = support::kBarJ;
   } else if (one.bar == Bar::kChain) {
-    row->bar_T = kChainFactor * chain.err_T + kChainFloor;
-    row->bar_J = kChainFactor * chain.err_J + kChainFloor;
+    row->bar_T = support::chain_bar(chain.err_T);
+    row->bar_J = support::chain_bar(chain.err_J);
   }
 }
 
@@ -43,7 +44,7 @@ bool within_bars(const AccuracyCase& one, const ErrorRow& row) {
   const bool finite = std::isfinite(row.worst_T) && std::isfinite(row.worst_J);
   if (one.bar == Bar::kFinite) return finite;
   if (!finite || !(row.err_T <= row.bar_T) || !(row.err_J <= row.bar_J)) return false;
-  return one.bar != Bar::kFixed || (row.worst_T <= kBarWorst && row.worst_J <= kBarWorst);
+  return one.bar != Bar::kFixed || (row.worst_T <= support::kBarWorst && row.worst_J <= support::kBarWorst);
 }
 
 }  // namespace
@@ -53,9 +54,11 @@ std::vector<AccuracyCase> accuracy_cases(const std::vector<std::string>& familie
   for (const double scale : {1.0, 50.0, 100.0}) cases.push_back(make_case(Family::kSilu, 1008, scale, 0, Bar::kFixed));
   // Fewer tokens than rows: A is rank-deficient.
   for (const int tokens : {16, 64}) {
-    for (const double scale : {1.0, 100.0}) {
+    for (const double scale : {1.0, 50.0, 100.0}) {
       cases.push_back(make_case(Family::kSilu, tokens, scale, 0, Bar::kChain));
+      cases.push_back(make_case(Family::kNormal, tokens, scale, 0, Bar::kChain));
     }
+    cases.push_back(make_case(Family::kShifted, tokens, 50, 2, Bar::kChain));
   }
   for (const double scale : {1.0, 50.0, 100.0}) {
     cases.push_back(make_case(Family::kNormal, 1008, scale, 0, Bar::kChain));

@@ -11,11 +11,14 @@
 #include <iterator>
 
 #include "../host/error.h"
+#include "../shape.h"
 
 namespace vdn_delta::api {
 namespace {
 
 using host::fail;
+
+static_assert(kDim == VDN_DELTA_DIM, "the kernels' size is the contract's");
 
 // Appending a field must not let it land in the tail padding of the struct before, where an older caller has garbage.
 static_assert(sizeof(void*) == 8 && sizeof(vdn_delta_options_t) == 32 && sizeof(vdn_delta_plan_t) == 48,

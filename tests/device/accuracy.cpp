@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <limits>
 
+#include "../support/bars.h"
 #include "call.h"
 #include "chain.h"
 
@@ -51,10 +52,10 @@ TEST_CASE("device accuracy: family silu with 1008 tokens is within the bar") {
       const Result result = run(batch, call);
       const Errors errors = errors_of(result, reference);
       report(variant.name + ": " + input, errors);
-      CHECK(errors.err_T <= 3.0e-7);
-      CHECK(errors.err_J <= 8.5e-7);
-      CHECK(errors.worst_T <= 1.0e-6);
-      CHECK(errors.worst_J <= 1.0e-6);
+      CHECK(errors.err_T <= support::kBarT);
+      CHECK(errors.err_J <= support::kBarJ);
+      CHECK(errors.worst_T <= support::kBarWorst);
+      CHECK(errors.worst_J <= support::kBarWorst);
       CHECK(count_nonzero(result.info) == 0);
     }
   }
@@ -97,8 +98,8 @@ TEST_CASE("device accuracy: every other family is no worse than the four-call ch
       const Result result = run(batch, call);
       const Errors errors = errors_of(result, reference);
       report(variant.name + ": " + input, errors);
-      CHECK(errors.err_T <= 1.5 * yardstick.err_T + 1e-7);
-      CHECK(errors.err_J <= 1.5 * yardstick.err_J + 1e-7);
+      CHECK(errors.err_T <= support::chain_bar(yardstick.err_T));
+      CHECK(errors.err_J <= support::chain_bar(yardstick.err_J));
       CHECK(count_nonzero(result.info) == 0);
     }
   }
@@ -143,10 +144,10 @@ TEST_CASE("device accuracy: a_scale and b_scale") {
         call.a_scale = a_scale;
         call.b_scale = b_scale;
         const Errors errors = errors_of(run(batch, call), reference);
-        CHECK(errors.err_T <= 3.0e-7);
-        CHECK(errors.err_J <= 8.5e-7);
-        CHECK(errors.worst_T <= 1.0e-6);
-        CHECK(errors.worst_J <= 1.0e-6);
+        CHECK(errors.err_T <= support::kBarT);
+        CHECK(errors.err_J <= support::kBarJ);
+        CHECK(errors.worst_T <= support::kBarWorst);
+        CHECK(errors.worst_J <= support::kBarWorst);
       }
     }
   }
