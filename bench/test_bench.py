@@ -57,11 +57,11 @@ def check_record(folder):
     expect([row["n"] for row in timings] == [1, 3], "a timing row per n")
     expect(all(row["us_p10"] <= row["us_median"] <= row["us_p90"] for row in timings), "spreads")
     expect(all(row["samples"] == 3 for row in timings), "--samples")
-    expect(len(errors) == 12 and all(row["verdict"] == "OK" for row in errors), "an error row per case, all OK")
+    expect(len(errors) == 22 and all(row["verdict"] == "OK" for row in errors), "an error row per case, all OK")
     expect(record["checks"]["accuracy"] == "passed", "accuracy counts as checked")
     expect(record["checks"]["device"] == "not run", "the bench does not claim checks that it did not run")
     result = run(BENCH, "--plot-data", path)
-    expect(result.stdout.count("\ntiming\t") == 2 and result.stdout.count("\nerror\t") == 12, "--plot-data", result)
+    expect(result.stdout.count("\ntiming\t") == 2 and result.stdout.count("\nerror\t") == 22, "--plot-data", result)
     result = run(sys.executable, PLOT, path, "--out", folder)
     expect(result.returncode == 0 and "<svg" in (folder / "errors.svg").read_text(encoding="utf-8"), "plot", result)
 
