@@ -65,17 +65,18 @@ namespace {
 VDN_KERNEL(kThreads, kCtasPerSm) vdn_delta_factors_128_f32_single(const Params params) {
   Smem& smem = arch::dynamic_shared<Smem>();
   const int thread = arch::thread_index();
+  static_assert(kPanels >= kInjectWarps && kPanels >= kPivotWarps, "one thread for each barrier of a kind");
   if (thread < kPanels) {
     arch::mbarrier_init(&smem.h_ready[thread], kHReadyArrivals);
     arch::mbarrier_init(&smem.h_free[thread], kHFreeArrivals);
-  }
-  if (thread < kInjectWarps) arch::mbarrier_init(&smem.b_ready[thread], kBReadyArrivals);
-  if (thread < kPivotWarps) arch::mbarrier_init(&smem.panel_ready[thread], kPanelReadyArrivals);
-  if (thread == 0) {
-    arch::mbarrier_init(&smem.a_ready, kAReadyArrivals);
-    arch::mbarrier_init(&smem.t_ready, kTReadyArrivals);
-    arch::mbarrier_init(&smem.solved, kSolvedArrivals);
-    arch::mbarrier_fence_init();
+    if (thread < kInjectWarps) arch::mbarrier_init(&smem.b_ready[thread], kBReadyArrivals);
+    if (thread < kPivotWarps) arch::mbarrier_init(&smem.panel_ready[thread], kPanelReadyArrivals);
+    if (thread == 0) {
+      arch::mbarrier_init(&smem.solved, kSolvedArrivals);
+      arch::mbarrier_init(&smem.a_ready, kAReadyArrivals);
+      arch::mbarrier_init(&smem.t_ready, kTReadyArrivals);
+    }
+    arch::mbarrier_fence_init();  // each thread for what it has initialised
   }
   arch::cta_sync();
   arch::wait_for_predecessor();
