@@ -45,7 +45,7 @@ typedef enum vdn_status_t {
   VDN_STATUS_NO_DEVICE = 5,        /* no GPU, no usable driver, or a library built without CUDA */
   VDN_STATUS_NOT_PREPARED = 6,     /* first call on this device inside a stream capture */
   VDN_STATUS_CUDA_ERROR = 7,       /* the CUDA runtime refused; the message says what it answered */
-  VDN_STATUS_OUT_OF_MEMORY = 8,    /* host or GPU could not give memory, or the host threads */
+  VDN_STATUS_OUT_OF_MEMORY = 8,    /* host or GPU could not give memory */
   VDN_STATUS_MAX_ENUM = 0x7fffffff /* never returned; makes every int >= 0 a value of the type */
 } vdn_status_t;
 
@@ -145,16 +145,17 @@ typedef struct vdn_delta_plan_t {
  *
  * Thread-safety: any number of threads, on the same or different devices and streams.
  *
- * Accuracy: on the model's inputs (docs/numerics.md) the relative Frobenius error against fp64 is at most 1e-6 for T
- * and for J. All arithmetic is fp32; no tensor cores, whatever the TF32 settings of the process. Determinism: the same
- * call gives the same bits, always. Within a variant the bits of a matrix depend neither on n nor on its place in the
- * batch, alignment, stream or graph. Not promised: equal bits between variants, between GPU and CPU, or between
- * versions of the library; VDN_VARIANT_AUTO may choose another variant at another n, so force one where batch
- * invariance is needed.
+ * Accuracy: on the model's inputs with 1008 tokens (docs/numerics.md) the relative Frobenius error against fp64 is at
+ * most 1e-6 for T and for J. It grows with the condition number of I + a_scale A: up to about 1e-5 on the same inputs
+ * with 16 or 64 tokens at beta scale 100. All arithmetic is fp32; no tensor cores, whatever the TF32 settings of the
+ * process. Determinism: the same call gives the same bits, always. Within a variant the bits of a matrix depend neither
+ * on n nor on its place in the batch, alignment, stream or graph. Not promised: equal bits between variants, between
+ * GPU and CPU, or between versions of the library; VDN_VARIANT_AUTO may choose another variant at another n, so force
+ * one where batch invariance is needed.
  *
- * Requires: compute capability 9.0 or 10.x (code for both is in the library), or a newer one through the driver's
- * just-in-time compiler if its shared memory suffices; a driver for the CUDA version of the build or of the same major
- * version. Since: 0.1.
+ * Requires: compute capability 9.0 or 10.x (code for both is in the library); a driver for the CUDA version of the
+ * build or of the same major version. A newer GPU is served through the driver's just-in-time compiler if a CTA can
+ * have 223 KB of shared memory there; 12.x cannot, and is UNSUPPORTED. Since: 0.1.
  */
 VDN_API vdn_status_t vdn_delta_factors(int64_t n, const float* A, const float* B, const float* alpha, float* T,
                                        float* J, const vdn_delta_options_t* options, void* stream);
@@ -163,14 +164,15 @@ VDN_API vdn_status_t vdn_delta_factors(int64_t n, const float* A, const float* B
  * Like vdn_delta_factors, but on host memory, by the CPU path, and complete when it returns.
  *
  * Shapes: like vdn_delta_factors; all pointers, options->info included, are host memory. `threads` is the number of
- * threads over the batch: 0 is one per hardware thread, never more than n are used. Any 4-byte alignment is accepted.
- * Only the lower triangle of A is read.
+ * threads over the batch, the caller's own among them: 0 is one per processor that the calling thread may run on; never
+ * more than n or 1024 are used, and fewer where the system refuses one. Any 4-byte alignment is accepted. Only the
+ * lower triangle of A is read.
  *
  * Aliasing: like vdn_delta_factors.
  *
  * Errors:
  *     INVALID_ARGUMENT, NULL_POINTER, OVERLAP   like vdn_delta_factors, and threads < 0
- *     OUT_OF_MEMORY                             no memory or no thread could be had; T, J and info are then unspecified
+ *     OUT_OF_MEMORY                             no memory for the caller's scratch; T, J and info are then untouched
  * options->variant and options->programmatic_launch are checked like there and have no effect: VDN_VARIANT_PAIR
  * succeeds.
  *
