@@ -22,7 +22,8 @@ version_at_least() { [ "$(printf '%s\n%s\n' "$2" "$1" | sort -V | head -n 1)" = 
 
 # ---- system packages ------------------------------------------------------------------------------------------------
 
-have_header() { printf '#include <%s>\n' "$1" | "${CXX:-c++}" -E -x c++ - >/dev/null 2>&1; }
+# shellcheck disable=SC2086  # CXX may be several words
+have_header() { printf '#include <%s>\n' "$1" | ${CXX:-c++} -E -x c++ - >/dev/null 2>&1; }
 have_module() { have pkg-config && pkg-config --exists "$1"; }
 have_venv() { have python3 && python3 -c 'import ensurepip, venv' >/dev/null 2>&1; }
 
@@ -30,7 +31,8 @@ have_venv() { have python3 && python3 -c 'import ensurepip, venv' >/dev/null 2>&
 missing_packages() {
   have python3 || echo python3
   have_venv || echo python3-venv
-  if ! have "${CXX:-c++}" || ! have "${CC:-cc}"; then echo g++; fi
+  local cxx="${CXX:-c++}" cc="${CC:-cc}" # of "ccache g++", the first word
+  if ! have "${cxx%% *}" || ! have "${cc%% *}"; then echo g++; fi
   have ninja || echo ninja-build
   have pkg-config || echo pkg-config
   have_header doctest/doctest.h || echo doctest-dev
@@ -145,7 +147,11 @@ prepare() {
 configure() {
   local dir="$1" stamp
   shift
-  stamp="meson $(meson --version); ${CXX:-c++} $("${CXX:-c++}" -dumpfullversion -dumpversion); nvcc ${NVCC:-none}; $*"
+  # The compiler may be several words ("ccache g++"). The place is part of it: a copied tree must not test the original.
+  local compiler=()
+  read -ra compiler <<<"${CXX:-c++}"
+  stamp="$ROOT; meson $(meson --version); ${CXX:-c++} $("${compiler[@]}" -dumpfullversion -dumpversion)"
+  stamp+="; ${CC:-cc} ${CPPFLAGS:-} ${CFLAGS:-} ${CXXFLAGS:-} ${LDFLAGS:-}; nvcc ${NVCC:-none}; $*"
   if [ -f "$dir/build.ninja" ]; then
     if [ ! -f "$dir/.configured" ] || [ "$(cat "$dir/.configured")" = "$stamp" ]; then return 0; fi
   fi

@@ -13,6 +13,10 @@
 #include "../host/error.h"
 #include "../shape.h"
 
+#ifdef __FAST_MATH__
+#error "built with -ffast-math: not-a-number would pass the checks, and results would differ"
+#endif
+
 namespace vdn_delta::api {
 namespace {
 

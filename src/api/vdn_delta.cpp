@@ -60,7 +60,7 @@ vdn_status_t vdn_delta_factors_host(int64_t n, const float* A, const float* B, c
     status = host::fail(VDN_STATUS_INVALID_ARGUMENT, "threads is %d; it must be >= 0", threads);
   }
   if (status == VDN_STATUS_SUCCESS && n > 0 && !cpu::factors(params, threads, cpu::best_level())) {
-    status = host::fail(VDN_STATUS_OUT_OF_MEMORY, "the CPU path could not get memory or threads");
+    status = host::fail(VDN_STATUS_OUT_OF_MEMORY, "the CPU path could not get memory");
   }
   return finish(status);
 }

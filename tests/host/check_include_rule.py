@@ -153,10 +153,13 @@ def check_public_header(report, root):
 
 
 def check_licences(report, root):
+    builds = {path.parent for path in root.rglob("meson-private")}  # whatever they are called
     for path in sorted(root.rglob("*")):
         parts = path.relative_to(root).parts
         hidden = any(part.startswith(".") and part != ".ci" for part in parts)
         if hidden or parts[0].startswith("build") or parts[0] in ("shared", "subprojects") or not path.is_file():
+            continue
+        if builds.intersection(path.parents):
             continue
         first = path.read_bytes()[:400]
         wanted = path.suffix in CODE_SUFFIXES | {".py", ".sh"} or path.name in ("meson.build", "meson_options.txt")

@@ -38,7 +38,7 @@ def strays(level, archive):
 def members(archive, prefix):
     """The disassembly of the members of an archive whose object name holds `prefix`."""
     text = output("objdump", "-d", "--no-show-raw-insn", archive)
-    return "\n".join(part for part in re.split(r"\n(?=\S+:\s+file format)", text) if prefix in part.split("\n", 1)[0])
+    return "\n".join(part for part in re.split(r"\n(?=.+:\s+file format)", text) if prefix in part.split("\n", 1)[0])
 
 
 def main():
