@@ -10,6 +10,9 @@
 
 #include "fake_runtime.h"
 
+vdn_status_t enqueue_factors(int64_t n, const float* A, const float* B, const float* alpha, float* T, float* J,
+                             int32_t* info, cudaStream_t stream);  // tests/headers/example_gpu.cpp
+
 namespace {
 
 const auto at = [](std::uintptr_t address) { return reinterpret_cast<float*>(address); };
@@ -50,6 +53,17 @@ TEST_CASE("the kernel is given the caller's pointers and options as they are") {
   CHECK(runtime.params.b_scale == 1.0f);
   CHECK_FALSE(runtime.shape.programmatic_launch);
   CHECK(runtime.stream == nullptr);
+}
+
+TEST_CASE("the README's example launches what it says") {
+  OneDevice runtime;
+  std::int32_t* const info = reinterpret_cast<std::int32_t*>(0x900004);
+  CHECK(enqueue_factors(3, at(0x100000), at(0x200000), at(0x300000), at(0x400000), at(0x500000), info, nullptr) ==
+        VDN_STATUS_SUCCESS);
+  CHECK(runtime.launches == 1);
+  CHECK(runtime.params.n == 3);
+  CHECK(runtime.params.J == at(0x500000));
+  CHECK(runtime.params.info == info);
 }
 
 TEST_CASE("refused arguments and n = 0 reach no runtime call") {

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The documents keep what they say: links to files of the tree exist, and the README's C code is that of the example.
+"""The documents keep what they say: links to files of the tree exist, and their code is that of the examples.
 
     check_readme.py [ROOT]
 
-Looks at every *.md file of the tree. A ```c block must occur, line by line, in tests/headers/example.c, which is
-compiled and run as a test.
+Looks at every *.md file of the tree. A ```c block must occur, line by line, in tests/headers/example.c, a ```cpp block
+in tests/headers/example_gpu.cpp. Both are compiled and run as tests.
 """
 import re
 import sys
@@ -14,7 +14,8 @@ from pathlib import Path
 
 def main():
     root = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).resolve().parent.parent.parent).resolve()
-    example = (root / "tests" / "headers" / "example.c").read_text(encoding="utf-8")
+    examples = {"c": "tests/headers/example.c", "cpp": "tests/headers/example_gpu.cpp"}
+    code = {language: (root / file).read_text(encoding="utf-8") for language, file in examples.items()}
     wrong, links, blocks = [], 0, 0
     for path in sorted(root.rglob("*.md")):
         parts = path.relative_to(root).parts
@@ -27,13 +28,13 @@ def main():
             links += 1
             if not (path.parent / target).exists():
                 wrong.append(f"{name}: no such file: {target}")
-        for block in re.findall(r"^```c\n(.*?)^```", text, re.M | re.S):
+        for language, block in re.findall(r"^```(c|cpp)\n(.*?)^```", text, re.M | re.S):
             blocks += 1
-            if block not in example:
-                wrong.append(f"{name}: this code is not in tests/headers/example.c:\n{block}")
+            if block not in code[language]:
+                wrong.append(f"{name}: this code is not in {examples[language]}:\n{block}")
     for line in wrong:
         print(line)
-    print(f"{links} links, {blocks} blocks of C, {len(wrong)} wrong")
+    print(f"{links} links, {blocks} blocks of code, {len(wrong)} wrong")
     return 1 if wrong else 0
 
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Loading the library, calling it without a GPU and unloading it prints nothing and changes no other symbol of the
-// process. In a process of its own: this program is not linked with the library's code for that.
+// process (field report CPU-09). In a process of its own: this program is not linked with the library's code for that.
 #include <dlfcn.h>
 #include <doctest/doctest.h>
 #include <unistd.h>

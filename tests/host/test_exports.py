@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The shared library exports what its header declares, and nothing else; it needs no CUDA library, and has no run path.
+"""The shared library exports what its header declares, and nothing else; it needs no CUDA library, and has no run path
+(field reports CPU-09, BLD-04).
 
 usage: test_exports.py HEADER LIBRARY LEAKY
 

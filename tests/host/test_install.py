@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Installs into an empty folder and builds against the result as a user would: C and C++, shared and static, by
-pkg-config and by CMake. The programs are those of tests/headers.
+pkg-config and by CMake (field report BLD-07). The programs are those of tests/headers.
 
 usage: test_install.py BUILD_ROOT C_PROGRAM CPP_PROGRAM PREFIX LIBDIR DEFAULT_LIBRARY SANITIZERS
 
