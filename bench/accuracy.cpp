@@ -25,7 +25,7 @@ AccuracyCase make_case(Family family, int tokens, double beta_scale, double shif
 
 struct Outputs {
   explicit Outputs(std::int64_t n)
-      : T(static_cast<std::size_t>(n) * 128 * 128, std::numeric_limits<float>::quiet_NaN()), J(T) {}
+      : T(static_cast<std::size_t>(n * support::kMatrix), std::numeric_limits<float>::quiet_NaN()), J(T) {}
   std::vector<float> T, J;
 };
 

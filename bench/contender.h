@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "../tests/support/inputs.h"
+#include "vdn_delta/vdn_delta.h"
 
 namespace vdn_delta::bench {
 
@@ -24,6 +25,9 @@ class Contender {
 
   bool is_baseline() const { return name().rfind("baseline:", 0) == 0; }
 };
+
+// Throws with the library's words if `status`, of a call of `what`, is not a success.
+void check_library(vdn_status_t status, const char* what);
 
 // A batch of n matrices for timing: at most kTimingMatrices different ones of family silu (1008 tokens, beta scale 1),
 // repeated. Generating thousands of them would take longer than timing them.

@@ -20,12 +20,9 @@ class CpuPath : public Contender {
   explicit CpuPath(int threads) : threads_(threads) {}
   std::string name() const override { return "cpu"; }
   void solve(const support::Batch& batch, float* T, float* J) override {
-    const vdn_status_t status =
-        vdn_delta_factors_host(batch.n, batch.A.data(), batch.B.data(), batch.alpha.data(), T, J, nullptr, threads_);
-    if (status != VDN_STATUS_SUCCESS) {
-      throw std::runtime_error(std::string("vdn_delta_factors_host: ") + vdn_status_string(status) + ": " +
-                               vdn_last_error_message());
-    }
+    check_library(
+        vdn_delta_factors_host(batch.n, batch.A.data(), batch.B.data(), batch.alpha.data(), T, J, nullptr, threads_),
+        "vdn_delta_factors_host");
   }
 
  private:
@@ -106,10 +103,8 @@ std::vector<TimingRow> time_cpu(std::int64_t n, const std::vector<std::unique_pt
 
   std::vector<std::vector<double>> us(contenders.size());
   for (int sample = 0; sample < samples; ++sample) {
-    if (progress != nullptr) {
-      progress->say("timing cpu n " + std::to_string(n) + " sample " + std::to_string(sample + 1) + "/" +
-                    std::to_string(samples));
-    }
+    progress->say("timing cpu n " + std::to_string(n) + " sample " + std::to_string(sample + 1) + "/" +
+                  std::to_string(samples));
     for (std::size_t who = 0; who < contenders.size(); ++who) {
       us[who].push_back(1e6 * seconds_of(*contenders[who], calls[who]));
     }

@@ -29,12 +29,6 @@ std::string driver_version() {
   return text;
 }
 
-void check_library(vdn_status_t status, const char* what) {
-  if (status != VDN_STATUS_SUCCESS) {
-    throw std::runtime_error(std::string(what) + ": " + vdn_status_string(status) + ": " + vdn_last_error_message());
-  }
-}
-
 class GpuVariant : public GpuContender {
  public:
   GpuVariant(vdn_variant_t variant, std::string name) : name_(std::move(name)) { options_.variant = variant; }

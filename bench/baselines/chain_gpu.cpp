@@ -17,8 +17,8 @@
 namespace vdn_delta::bench {
 namespace {
 
-constexpr int kDim = 128;
-constexpr long long kStride = kDim * kDim;
+using support::kDim;
+constexpr long long kStride = support::kMatrix;
 // A workspace of our own: cuBLAS then allocates nothing while a graph is captured.
 constexpr std::size_t kWorkspaceBytes = std::size_t{64} << 20;
 

@@ -4,9 +4,9 @@
 #include "lapack_cpu.h"
 
 #include <atomic>
-#include <exception>
-#include <thread>
-#include <vector>
+
+#include "../../tests/support/inputs.h"
+#include "../../tests/support/parallel.h"
 
 extern "C" {
 void spotrf_(const char* uplo, const int* n, float* a, const int* lda, int* info);
@@ -14,16 +14,15 @@ void spotri_(const char* uplo, const int* n, float* a, const int* lda, int* info
 void sgemm_(const char* transa, const char* transb, const int* m, const int* n, const int* k, const float* alpha,
             const float* a, const int* lda, const float* b, const int* ldb, const float* beta, float* c,
             const int* ldc);
-// Only OpenBLAS has these.
+// Only OpenBLAS has this one.
 __attribute__((weak)) void openblas_set_num_threads(int threads);
-__attribute__((weak)) char* openblas_get_config(void);
 }
 
 namespace vdn_delta::bench {
 namespace {
 
-constexpr int kDim = 128;
-constexpr std::int64_t kMatrix = std::int64_t{kDim} * kDim;
+using support::kDim;
+using support::kMatrix;
 
 bool one_matrix(const float* A, const float* B, const float* alpha, float* T, float* J) {
   // Row-major lower is column-major upper. T holds I + A, then the factor, then X.
@@ -52,30 +51,11 @@ bool one_matrix(const float* A, const float* B, const float* alpha, float* T, fl
 
 bool lapack_chain(std::int64_t n, const float* A, const float* B, const float* alpha, float* T, float* J, int threads) {
   if (openblas_set_num_threads != nullptr) openblas_set_num_threads(1);
-  std::int64_t workers = threads > 0 ? threads : static_cast<std::int64_t>(std::thread::hardware_concurrency());
-  if (workers > n) workers = n;
-  if (workers < 1) workers = 1;
-
-  std::atomic<std::int64_t> next{0};
   std::atomic<bool> good{true};
-  const auto work = [&]() {
-    for (std::int64_t m = next++; m < n; m = next++) {
-      if (!one_matrix(A + m * kMatrix, B + m * kMatrix, alpha + m * kDim, T + m * kMatrix, J + m * kMatrix))
-        good = false;
-    }
-  };
-  std::vector<std::thread> helpers;
-  try {
-    helpers.reserve(static_cast<std::size_t>(workers - 1));
-    for (std::int64_t i = 1; i < workers; ++i) helpers.emplace_back(work);
-  } catch (const std::exception&) {
-    good = false;
-  }
-  work();
-  for (std::thread& helper : helpers) helper.join();
+  support::parallel_for(n, threads, [&](std::int64_t m) {
+    if (!one_matrix(A + m * kMatrix, B + m * kMatrix, alpha + m * kDim, T + m * kMatrix, J + m * kMatrix)) good = false;
+  });
   return good;
 }
-
-const char* lapack_description() { return openblas_get_config != nullptr ? openblas_get_config() : "lapack"; }
 
 }  // namespace vdn_delta::bench

@@ -105,11 +105,10 @@ bool means_unsupported(cudaError_t error, const VariantFacts& kernel, const Devi
 
 // Asks every variant that this build holds and this device may run. `device` is current.
 vdn_status_t ask_variants(DeviceFacts* facts) noexcept {
-  const int capability = 10 * facts->capability_major + facts->capability_minor;
   for (int r = 0; r < kRows; ++r) {
     const Row& row = kDispatch[r];
     VariantFacts& kernel = facts->variants[r];
-    if (!is_held(row) || capability < row.min_capability) continue;
+    if (!may_run(row, *facts)) continue;
     const auto error = static_cast<cudaError_t>(row.prepare(&kernel));
     if (error == cudaSuccess) continue;
     kernel.ctas_per_sm = 0;

@@ -9,12 +9,6 @@
 namespace vdn_delta::host {
 namespace {
 
-int capability(const DeviceFacts& facts) { return 10 * facts.capability_major + facts.capability_minor; }
-
-bool can_run(const Row& row, const VariantFacts& kernel, const DeviceFacts& facts) {
-  return is_held(row) && capability(facts) >= row.min_capability && kernel.ctas_per_sm > 0;
-}
-
 // The kernels are persistent: as many CTAs as the device holds at once, or fewer if there is less to do, whole clusters
 // always. 64-bit, as n alone may be 2^30.
 int grid_of(const Row& row, const VariantFacts& kernel, const DeviceFacts& facts, std::int64_t n) {
@@ -27,7 +21,7 @@ void explain(const Row& row, const VariantFacts& kernel, const DeviceFacts& fact
   const int minor = facts.capability_minor;
   if (!is_held(row)) {
     std::snprintf(plan->why, sizeof plan->why, "variant %s is not in this version of the library", row.name);
-  } else if (capability(facts) < row.min_capability) {
+  } else if (!may_run(row, facts)) {
     std::snprintf(plan->why, sizeof plan->why,
                   "device %d has compute capability %d.%d, variant %s needs %d.%d or newer", facts.device, major, minor,
                   row.name, row.min_capability / 10, row.min_capability % 10);
@@ -51,7 +45,7 @@ Plan make_plan(const DeviceFacts& facts, std::int64_t n, vdn_variant_t variant, 
     const Row& row = rows[r];
     const bool wanted = variant == VDN_VARIANT_AUTO ? is_held(row) : variant == row.variant;
     if (!wanted) continue;
-    if (can_run(row, facts.variants[r], facts)) {
+    if (may_run(row, facts) && facts.variants[r].ctas_per_sm > 0) {
       plan.row = &row;
       plan.kernel = facts.variants[r];
       plan.grid = grid_of(row, plan.kernel, facts, n);

@@ -47,9 +47,7 @@ TEST_CASE("device accuracy: family silu with 1008 tokens is within the bar") {
     const Reference reference = reference_of(batch);
     for (const Variant& variant : variants()) {
       CAPTURE(variant.name);
-      Call call;
-      call.variant = variant.id;
-      const Result result = run(batch, call);
+      const Result result = run(batch, call_of(variant));
       const Errors errors = errors_of(result, reference);
       report(variant.name + ": " + input, errors);
       CHECK(errors.err_T <= support::kBarT);
@@ -93,9 +91,7 @@ TEST_CASE("device accuracy: every other family is no worse than the four-call ch
     REQUIRE(std::isfinite(yardstick.err_J));
     for (const Variant& variant : variants()) {
       CAPTURE(variant.name);
-      Call call;
-      call.variant = variant.id;
-      const Result result = run(batch, call);
+      const Result result = run(batch, call_of(variant));
       const Errors errors = errors_of(result, reference);
       report(variant.name + ": " + input, errors);
       CHECK(errors.err_T <= support::chain_bar(yardstick.err_T));
@@ -115,9 +111,7 @@ TEST_CASE("device accuracy: shift 8, condition 1e4, is finite") {
     const Reference reference = reference_of(batch);
     for (const Variant& variant : variants()) {
       CAPTURE(variant.name);
-      Call call;
-      call.variant = variant.id;
-      const Result result = run(batch, call);
+      const Result result = run(batch, call_of(variant));
       report(variant.name + ": " + input, errors_of(result, reference));
       CHECK(count_not_finite(result.T) == 0);
       CHECK(count_not_finite(result.J) == 0);
@@ -139,8 +133,7 @@ TEST_CASE("device accuracy: a_scale and b_scale") {
       const Reference reference = reference_of(batch, static_cast<double>(a_scale), static_cast<double>(b_scale));
       for (const Variant& variant : variants()) {
         CAPTURE(variant.name);
-        Call call;
-        call.variant = variant.id;
+        Call call = call_of(variant);
         call.a_scale = a_scale;
         call.b_scale = b_scale;
         const Errors errors = errors_of(run(batch, call), reference);
@@ -165,8 +158,7 @@ TEST_CASE("device accuracy: alpha scales rows, zeros and subnormal numbers too")
   }
   for (const Variant& variant : variants()) {
     CAPTURE(variant.name);
-    Call call;
-    call.variant = variant.id;
+    Call call = call_of(variant);
     const Result plain = run(ones, call), result = run(scaled, call);
     CHECK(same_bits(plain.J, result.J));
     CHECK(same_bits(plain.info, result.info));

@@ -17,12 +17,6 @@ namespace {
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
-Call call_of(const Variant& variant) {
-  Call call;
-  call.variant = variant.id;
-  return call;
-}
-
 TEST_CASE("device bits: the same call twenty times") {
   const Batch batch = model_batch(quick() ? 5 : 2 * multiprocessors() + 3, 21);
   for (const Variant& variant : variants()) {

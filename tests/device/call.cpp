@@ -80,6 +80,12 @@ std::vector<Variant> variants() {
   return found;
 }
 
+Call call_of(const Variant& variant) {
+  Call call;
+  call.variant = variant.id;
+  return call;
+}
+
 Buffers::Buffers(const Batch& batch, const Call& call)
     : batch_(&batch),
       call_(call),
@@ -229,23 +235,6 @@ std::int64_t count_nonzero(const std::vector<std::int32_t>& info) {
   return std::count_if(info.begin(), info.end(), [](std::int32_t i) { return i != 0; });
 }
 
-Batch slice(const Batch& batch, std::int64_t first, std::int64_t count) {
-  std::vector<std::int64_t> order;
-  for (std::int64_t m = first; m < first + count; ++m) order.push_back(m);
-  return pick(batch, order);
-}
-
-Batch pick(const Batch& batch, const std::vector<std::int64_t>& order) {
-  Batch picked;
-  picked.n = static_cast<std::int64_t>(order.size());
-  for (const std::int64_t m : order) {
-    picked.A.insert(picked.A.end(), batch.A.begin() + m * kMatrix, batch.A.begin() + (m + 1) * kMatrix);
-    picked.B.insert(picked.B.end(), batch.B.begin() + m * kMatrix, batch.B.begin() + (m + 1) * kMatrix);
-    picked.alpha.insert(picked.alpha.end(), batch.alpha.begin() + m * kDim, batch.alpha.begin() + (m + 1) * kDim);
-  }
-  return picked;
-}
-
 Result run_host(const Batch& batch, const Call& call) {
   Result result;
   result.T.resize(batch.A.size());
@@ -255,10 +244,6 @@ Result run_host(const Batch& batch, const Call& call) {
   REQUIRE(vdn_delta_factors_host(batch.n, batch.A.data(), batch.B.data(), batch.alpha.data(), result.T.data(),
                                  result.J.data(), &options, 0) == VDN_STATUS_SUCCESS);
   return result;
-}
-
-support::Reference reference_of(const Batch& batch, double a_scale, double b_scale) {
-  return support::solve_reference(batch.n, batch.A.data(), batch.B.data(), batch.alpha.data(), a_scale, b_scale);
 }
 
 support::Errors errors_of(const Result& result, const support::Reference& reference) {

@@ -20,7 +20,10 @@ namespace vdn_delta::test {
 using support::Batch;
 using support::kDim;
 using support::kMatrix;
+using support::pick;
+using support::reference_of;
 using support::same_bits;
+using support::slice;
 
 struct Variant {
   std::string name;
@@ -42,6 +45,9 @@ struct Call {
   bool programmatic = false;
   bool tight = false;  // see DeviceWords
 };
+
+// The call with default options, of one variant.
+Call call_of(const Variant& variant);
 
 struct Result {
   std::vector<float> T, J;
@@ -99,10 +105,6 @@ bool all_quiet_nan(const std::vector<float>& values, std::int64_t m);
 std::int64_t count_not_finite(const std::vector<float>& values);
 std::int64_t count_nonzero(const std::vector<std::int32_t>& info);
 
-// Matrices [first, first + count) of a batch; a batch whose matrix m is matrix order[m] of the given one.
-Batch slice(const Batch& batch, std::int64_t first, std::int64_t count);
-Batch pick(const Batch& batch, const std::vector<std::int64_t>& order);
-
 // A batch in device memory, from where a LateWrite brings it to the inputs of a call.
 class Source {
  public:
@@ -117,7 +119,6 @@ class Source {
 // The CPU path on the same input.
 Result run_host(const Batch& batch, const Call& call = {});
 
-support::Reference reference_of(const Batch& batch, double a_scale = 1.0, double b_scale = 1.0);
 support::Errors errors_of(const Result& result, const support::Reference& reference);
 
 }  // namespace vdn_delta::test

@@ -24,8 +24,7 @@ TEST_CASE("STR-03, STR-25, MEM-12 device graphs: replays with new inputs are eag
   const int rounds = quick() ? 2 : 10;
   for (const Variant& variant : variants()) {
     CAPTURE(variant.name);
-    Call call;
-    call.variant = variant.id;
+    Call call = call_of(variant);
     std::vector<Batch> batches;
     std::vector<Result> expected;
     for (int round = 0; round < rounds; ++round) {
@@ -72,8 +71,7 @@ TEST_CASE("STR-05 device graphs: eager with n = 8, then captured with n = 4096, 
   const Batch many = pick(few, order);
   for (const Variant& variant : variants()) {
     CAPTURE(variant.name);
-    Call call;
-    call.variant = variant.id;
+    Call call = call_of(variant);
     const Result expected_few = run(few, call), expected_many = run(many, call);
     std::int64_t different = 0;
     for (std::int64_t m = 0; m < many.n; ++m) different += !same_result(expected_many, m, expected_few, m % few.n);
@@ -100,8 +98,7 @@ TEST_CASE("STR-25 device graphs: several calls in a row") {
     CAPTURE(variant.name);
     for (const bool programmatic : {false, true}) {
       CAPTURE(programmatic);
-      Call call;
-      call.variant = variant.id;
+      Call call = call_of(variant);
       call.programmatic = programmatic;
       const Result expected[] = {run(batches[0], call), run(batches[1], call), run(batches[2], call)};
       Buffers buffers[] = {Buffers(batches[0], call), Buffers(batches[1], call), Buffers(batches[2], call)};

@@ -26,8 +26,7 @@ float& at(std::vector<float>& values, std::int64_t m, int row, int column) {
 void check_orders(const Batch& batch, const Batch& good, const std::vector<std::int32_t>& orders) {
   for (const Variant& variant : variants()) {
     CAPTURE(variant.name);
-    Call call;
-    call.variant = variant.id;
+    Call call = call_of(variant);
     const Result before = run(good, call);
     REQUIRE(count_nonzero(before.info) == 0);
     const auto check = [&](const Result& after, bool compare_bits) {
@@ -138,8 +137,7 @@ TEST_CASE("device info: overflow in a_scale A is a bad pivot, the largest finite
   support::set_diagonal(batch.A.data(), 3e38f);
   for (const Variant& variant : variants()) {
     CAPTURE(variant.name);
-    Call call;
-    call.variant = variant.id;
+    Call call = call_of(variant);
     CHECK(run(batch, call).info[0] == 0);
     call.a_scale = 2.0f;
     const Result result = run(batch, call), host = run_host(batch, call);
@@ -156,8 +154,7 @@ TEST_CASE("CPU-12 device info: NaN in B reaches one row of J only, NaN in alpha 
   const std::vector<int> columns = quick() ? std::vector<int>{70} : std::vector<int>{0, 7, 8, 70, 127};
   for (const Variant& variant : variants()) {
     CAPTURE(variant.name);
-    Call call;
-    call.variant = variant.id;
+    Call call = call_of(variant);
     const Result before = run(good, call);
     // Row `row` of matrix 1 is NaN (or not finite, where Inf went in), everything else is as before.
     const auto count_wrong = [](const std::vector<float>& values, const std::vector<float>& plain, int row, bool nan) {

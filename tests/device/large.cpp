@@ -117,8 +117,7 @@ TEST_CASE("SHP-01, SHP-06, SHP-07 device large n") {
   Counter count;
   for (const Variant& variant : variants()) {
     CAPTURE(variant.name);
-    Call call;
-    call.variant = variant.id;
+    Call call = call_of(variant);
     const Result small = run(batch, call);
     for (const std::int64_t n : sizes) check_n(n, tensors, small, variant, count);
   }

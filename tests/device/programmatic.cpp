@@ -14,9 +14,8 @@ constexpr int kLateMicroseconds = 100;
 
 std::int64_t some_matrices() { return quick() ? 3 : multiprocessors() + 3; }
 
-Call call_of(const Variant& variant) {
-  Call call;
-  call.variant = variant.id;
+Call programmatic_call_of(const Variant& variant) {
+  Call call = call_of(variant);
   call.programmatic = true;
   return call;
 }
@@ -26,12 +25,11 @@ TEST_CASE("STR-21 device programmatic: a predecessor that writes late") {
   const Source sources[] = {Source(batches[0]), Source(batches[1])};
   for (const Variant& variant : variants()) {
     CAPTURE(variant.name);
-    Call call;
-    call.variant = variant.id;
+    Call call = call_of(variant);
     const Result expected[] = {run(batches[0], call), run(batches[1], call)};
     for (const bool aligned : {true, false}) {
       CAPTURE(aligned);
-      call = call_of(variant);
+      call = programmatic_call_of(variant);
       if (!aligned) call.offsets = {1, 2, 3, 1, 2, 3};
       Buffers buffers(batches[0], call);
       Stream stream;
@@ -53,7 +51,7 @@ TEST_CASE("STR-21 device programmatic: the same in a graph") {
   const Batch batches[] = {model_batch(some_matrices(), 93), model_batch(some_matrices(), 94)};
   for (const Variant& variant : variants()) {
     CAPTURE(variant.name);
-    const Call call = call_of(variant);
+    const Call call = programmatic_call_of(variant);
     const Result expected[] = {run(batches[0], call), run(batches[1], call)};
     VDN_CUDA(load_kernels());
     Source source(batches[0]);
@@ -93,7 +91,7 @@ TEST_CASE("STR-21 device programmatic: a call behind a call that makes its input
     next.alpha.assign(first.T.begin(), first.T.begin() + n * kDim);
     const Result expected = run(next, plain);
 
-    const Buffers buffers(batch, call_of(variant));
+    const Buffers buffers(batch, programmatic_call_of(variant));
     const DeviceWords T(n * kMatrix), J(n * kMatrix);
     vdn_delta_options_t options = VDN_DELTA_OPTIONS_INIT;
     options.variant = variant.id;

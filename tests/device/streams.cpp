@@ -15,12 +15,6 @@ namespace {
 
 std::int64_t some_matrices() { return quick() ? 3 : multiprocessors() + 3; }
 
-Call call_of(const Variant& variant) {
-  Call call;
-  call.variant = variant.id;
-  return call;
-}
-
 // Two batches by turns, so that what is left of one cannot pass for the other.
 struct Turns {
   Turns(std::int64_t n, std::uint64_t seed, const Call& call)

@@ -15,13 +15,11 @@ namespace {
 using support::Errors;
 using support::Family;
 using support::InputSpec;
+using support::largest_difference;
 using support::Random;
 using support::Reference;
+using support::reference_of;
 using support::same_bits;
-
-Reference reference_of(const Batch& batch, double a_scale = 1.0, double b_scale = 1.0) {
-  return support::solve_reference(batch.n, batch.A.data(), batch.B.data(), batch.alpha.data(), a_scale, b_scale);
-}
 
 Errors errors_of(const Result& result, const Reference& reference) {
   return support::compare(static_cast<std::int64_t>(result.T.size()) / kMatrix, result.T.data(), result.J.data(),
@@ -33,15 +31,6 @@ bool all_zero(const std::vector<std::int32_t>& info) {
     if (i != 0) return false;
   }
   return true;
-}
-
-double largest_difference(const std::vector<float>& a, const double* b) {
-  double largest = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    const double difference = std::fabs(static_cast<double>(a[i]) - b[i]);
-    if (!(difference <= largest)) largest = difference;  // a NaN stays
-  }
-  return largest;
 }
 
 TEST_CASE("cpu accuracy: family silu, 1008 tokens, within the bar") {
@@ -88,12 +77,7 @@ TEST_CASE("cpu accuracy: every other family no worse than the four-call chain") 
     CAPTURE(input);
     const Batch batch = make_batch(spec);
     const Reference reference = reference_of(batch);
-    Result chain;
-    chain.T.resize(batch.A.size());
-    chain.J.resize(batch.A.size());
-    support::four_call_chain(batch.n, batch.A.data(), batch.B.data(), batch.alpha.data(), chain.T.data(),
-                             chain.J.data());
-    const Errors yardstick = errors_of(chain, reference);
+    const Errors yardstick = support::chain_errors(batch, reference);
     for (const Door& door : all_doors()) {
       const std::string name = door.name();
       CAPTURE(name);
@@ -230,7 +214,7 @@ TEST_CASE("NUM-05 cpu: rank one up to the norm where fp32 absorbs the identity")
     const Reference reference = reference_of(batch);
     std::vector<float> T(kMatrix), J(kMatrix);
     support::four_call_chain(1, batch.A.data(), batch.B.data(), batch.alpha.data(), T.data(), J.data());
-    const double plain = largest_difference(T, reference.T.data());
+    const double plain = largest_difference(T, reference.T);
     for (const Door& door : all_doors()) {
       const std::string name = door.name();
       CAPTURE(name);
@@ -239,7 +223,7 @@ TEST_CASE("NUM-05 cpu: rank one up to the norm where fp32 absorbs the identity")
         CHECK(result.info[0] != 0);
         CHECK(std::isnan(result.T[0]));
       } else {
-        const double error = largest_difference(result.T, reference.T.data());
+        const double error = largest_difference(result.T, reference.T);
         CAPTURE(error);
         CAPTURE(plain);
         CHECK(result.info[0] == 0);
@@ -260,9 +244,7 @@ TEST_CASE("NUM-08 cpu: the same error class at every level") {
     for (std::int64_t m = 0; m < batch.n; ++m) support::set_psd(batch.A.data() + m * kMatrix, norm, &random);
     support::set_random(batch.B.data(), 1.0, batch.n * kMatrix, &random);
     const Reference reference = reference_of(batch);
-    std::vector<float> T(batch.A.size()), J(batch.A.size());
-    support::four_call_chain(batch.n, batch.A.data(), batch.B.data(), batch.alpha.data(), T.data(), J.data());
-    const Errors yardstick = support::compare(batch.n, T.data(), J.data(), reference);
+    const Errors yardstick = support::chain_errors(batch, reference);
     for (const Door& door : all_doors()) {
       const std::string name = door.name();
       CAPTURE(name);

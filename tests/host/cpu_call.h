@@ -20,6 +20,7 @@ namespace vdn_delta::test {
 using support::Batch;
 using support::kDim;
 using support::kMatrix;
+using support::slice;
 
 // Ways into the CPU path: the public function, and each level that this processor can run, forced.
 struct Door {
@@ -97,16 +98,6 @@ inline Result run(const Batch& batch, const Call& call = {}) {
   REQUIRE(J.fully_written());
   REQUIRE((call.with_info ? info.fully_written() : info.untouched()));
   return {T.values(), J.values(), call.with_info ? info.values() : std::vector<std::int32_t>()};
-}
-
-// Matrices [first, first + count) of a batch.
-inline Batch slice(const Batch& batch, std::int64_t first, std::int64_t count) {
-  Batch part;
-  part.n = count;
-  part.A.assign(batch.A.begin() + first * kMatrix, batch.A.begin() + (first + count) * kMatrix);
-  part.B.assign(batch.B.begin() + first * kMatrix, batch.B.begin() + (first + count) * kMatrix);
-  part.alpha.assign(batch.alpha.begin() + first * kDim, batch.alpha.begin() + (first + count) * kDim);
-  return part;
 }
 
 }  // namespace vdn_delta::test

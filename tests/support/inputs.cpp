@@ -135,6 +135,23 @@ Batch make_batch(const InputSpec& spec, int threads) {
   return batch;
 }
 
+Batch pick(const Batch& batch, const std::vector<std::int64_t>& order) {
+  Batch picked;
+  picked.n = static_cast<std::int64_t>(order.size());
+  for (const std::int64_t m : order) {
+    picked.A.insert(picked.A.end(), batch.A.begin() + m * kMatrix, batch.A.begin() + (m + 1) * kMatrix);
+    picked.B.insert(picked.B.end(), batch.B.begin() + m * kMatrix, batch.B.begin() + (m + 1) * kMatrix);
+    picked.alpha.insert(picked.alpha.end(), batch.alpha.begin() + m * kDim, batch.alpha.begin() + (m + 1) * kDim);
+  }
+  return picked;
+}
+
+Batch slice(const Batch& batch, std::int64_t first, std::int64_t count) {
+  std::vector<std::int64_t> order;
+  for (std::int64_t m = first; m < first + count; ++m) order.push_back(m);
+  return pick(batch, order);
+}
+
 Batch make_identity(std::int64_t n) {
   Batch batch;
   batch.n = n;

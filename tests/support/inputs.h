@@ -36,6 +36,10 @@ struct Batch {
   std::vector<float> A, B, alpha;  // [n,128,128], [n,128,128], [n,128]
 };
 
+// The batch whose matrix m is matrix order[m] of the given one; matrices [first, first + count).
+Batch pick(const Batch& batch, const std::vector<std::int64_t>& order);
+Batch slice(const Batch& batch, std::int64_t first, std::int64_t count);
+
 // Matrix m depends on (spec without n, m) alone, so that a longer batch starts with a shorter one, and not on `threads`
 // (0: all hardware threads).
 Batch make_batch(const InputSpec& spec, int threads = 0);

@@ -9,7 +9,6 @@
 #include <cmath>
 #include <limits>
 
-#include "inputs.h"
 #include "parallel.h"
 
 namespace vdn_delta::support {
@@ -100,6 +99,10 @@ Reference solve_reference(std::int64_t n, const float* A, const float* B, const 
   return reference;
 }
 
+Reference reference_of(const Batch& batch, double a_scale, double b_scale) {
+  return solve_reference(batch.n, batch.A.data(), batch.B.data(), batch.alpha.data(), a_scale, b_scale);
+}
+
 Errors compare(std::int64_t n, const float* T, const float* J, const Reference& reference) {
   Errors errors;
   Squares all_T, all_J;
@@ -116,12 +119,27 @@ Errors compare(std::int64_t n, const float* T, const float* J, const Reference& 
   return errors;
 }
 
+double largest_difference(const std::vector<float>& out, const std::vector<double>& reference) {
+  double largest = 0;
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const double difference = std::fabs(static_cast<double>(out[i]) - reference[i]);
+    if (!(difference <= largest)) largest = difference;  // a NaN stays
+  }
+  return largest;
+}
+
 void four_call_chain(std::int64_t n, const float* A, const float* B, const float* alpha, float* T, float* J,
                      int threads) {
   parallel_for(n, threads, [&](std::int64_t m) {
     std::vector<Chain> scratch(1);  // 192 KiB: too much for the stack of a thread under a sanitizer
     chain_matrix(A + m * kMatrix, B + m * kMatrix, alpha + m * kDim, T + m * kMatrix, J + m * kMatrix, scratch.data());
   });
+}
+
+Errors chain_errors(const Batch& batch, const Reference& reference) {
+  std::vector<float> T(batch.A.size()), J(batch.A.size());
+  four_call_chain(batch.n, batch.A.data(), batch.B.data(), batch.alpha.data(), T.data(), J.data());
+  return compare(batch.n, T.data(), J.data(), reference);
 }
 
 }  // namespace vdn_delta::support
