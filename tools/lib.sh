@@ -38,6 +38,7 @@ missing_packages() {
   have_header doctest/doctest.h || echo doctest-dev
   have_module eigen3 || echo libeigen3-dev
   have_module openblas || echo libopenblas-dev
+  have_header boost/context/fiber.hpp || echo libboost-context-dev
 }
 
 # Prints the prefix ("" or "sudo ") with which packages can be installed here, or fails.

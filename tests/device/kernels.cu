@@ -2,6 +2,7 @@
 #include <cuda_runtime.h>
 
 #include "kernels.h"
+#include "phases/pivot.cuh"
 
 namespace vdn_delta::test {
 namespace {
@@ -56,6 +57,22 @@ __global__ void count_kernel(const std::uint32_t* words, std::int64_t count, std
   if (found != 0) atomicAdd(counter, found);
 }
 
+__global__ void reciprocal_kernel(unsigned long long* counters) {
+  const std::uint32_t mantissa = blockIdx.x * kThreads + threadIdx.x;
+  unsigned wrong = 0, approximate = 0, far = 0;
+  for (const int exponent : {0, 1, 12, 100}) {
+    const float d = __uint_as_float(static_cast<std::uint32_t>(127 + exponent) << 23 | mantissa);
+    const float exact = __frcp_rn(d);
+    wrong += phases::pivot_reciprocal(d) != exact;
+    const int off = __float_as_int(arch::rcp_approx_ftz(d)) - __float_as_int(exact);
+    approximate += off != 0;
+    far += abs(off) > 1;
+  }
+  if (wrong != 0) atomicAdd(counters, static_cast<unsigned long long>(wrong));
+  if (approximate != 0) atomicAdd(counters + 1, static_cast<unsigned long long>(approximate));
+  if (far != 0) atomicAdd(counters + 2, static_cast<unsigned long long>(far));
+}
+
 cudaError_t count(const void* words, std::int64_t n, std::int64_t period, std::uint32_t word,
                   unsigned long long* counter, cudaStream_t stream) {
   if (n == 0) return cudaSuccess;
@@ -78,9 +95,10 @@ cudaError_t most_shared(const void* kernel, int* bytes, int* multiprocessors) {
 }  // namespace
 
 cudaError_t load_kernels() {
-  const void* kernels[] = {reinterpret_cast<const void*>(spin_kernel), reinterpret_cast<const void*>(hold_kernel),
-                           reinterpret_cast<const void*>(fill_kernel), reinterpret_cast<const void*>(late_kernel),
-                           reinterpret_cast<const void*>(count_kernel)};
+  const void* kernels[] = {
+      reinterpret_cast<const void*>(spin_kernel),  reinterpret_cast<const void*>(hold_kernel),
+      reinterpret_cast<const void*>(fill_kernel),  reinterpret_cast<const void*>(late_kernel),
+      reinterpret_cast<const void*>(count_kernel), reinterpret_cast<const void*>(reciprocal_kernel)};
   for (const void* kernel : kernels) {
     cudaFuncAttributes attributes;
     const cudaError_t error = cudaFuncGetAttributes(&attributes, kernel);
@@ -114,6 +132,11 @@ cudaError_t fill_shared_memory(std::uint32_t word, cudaStream_t stream) {
 cudaError_t write_late(const LateWrite& write, cudaStream_t stream) {
   // Few CTAs: a successor that may start early finds most multiprocessors free.
   late_kernel<<<16, 512, 0, stream>>>(write);
+  return cudaGetLastError();
+}
+
+cudaError_t count_reciprocals(unsigned long long* counters, cudaStream_t stream) {
+  reciprocal_kernel<<<(1u << 23) / kThreads, kThreads, 0, stream>>>(counters);
   return cudaGetLastError();
 }
 

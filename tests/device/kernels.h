@@ -44,4 +44,10 @@ cudaError_t count_aperiodic(const void* words, std::int64_t count, std::int64_t 
 cudaError_t count_unlike(const void* words, std::int64_t count, std::uint32_t word, unsigned long long* counter,
                          cudaStream_t stream);
 
+// Reciprocals of pivots, for all mantissas of four exponents, against the correctly rounded ones. counters[0] += those
+// of the library that differ, [1] += those of the approximate instruction that it starts from, [2] += those of them
+// that are more than 1 ulp off.
+constexpr unsigned long long kReciprocals = 4ull << 23;
+cudaError_t count_reciprocals(unsigned long long* counters, cudaStream_t stream);
+
 }  // namespace vdn_delta::test

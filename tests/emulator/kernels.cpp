@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The shipped kernels, every variant of the dispatch table, through the emulator: for one architecture
+// (VDN_EMULATED_ARCH), all schedules, against the fp64 oracle, with the same bits each time.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "phases/pivot.cuh"
+#include "support/stored_bits.h"
+#include "trial.h"
+
+namespace vdn_delta::test {
+namespace {
+
+using emulator::Schedule;
+
+constexpr int kRandomSchedules = 18;
+constexpr int kReciprocalTies = 32;  // counted by the test that uses it
+
+// Under sanitizers of the host, VDN_TEST_QUICK asks for a third of them: every third, so of all kinds.
+std::vector<Schedule> schedules_of(const host::Row& row) {
+  const Shape shape = shape_of(row);
+  const std::vector<Schedule> all = emulator::all_schedules(shape.ctas, shape.warps, kRandomSchedules);
+  if (std::getenv("VDN_TEST_QUICK") == nullptr) return all;
+  std::vector<Schedule> some;
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if (i % 3 == 0) some.push_back(all[i]);
+  return some;
+}
+
+const std::vector<Workload>& all_workloads() {
+  static const std::vector<Workload> all = workloads();
+  return all;
+}
+
+// Bits of a NaN are not part of the contract, nor those of the machine that made it.
+bool same_values(const std::vector<float>& a, const std::vector<float>& b) {
+  if (a.size() != b.size()) return false;
+  for (std::size_t i = 0; i < a.size(); ++i)
+    if (std::memcmp(&a[i], &b[i], 4) != 0 && !(a[i] != a[i] && b[i] != b[i])) return false;
+  return true;
+}
+
+TEST_CASE("emulator: the dispatch table holds a variant") {
+  int held = 0;
+  for (const host::Row& row : host::kDispatch) held += host::is_held(row) ? 1 : 0;
+  CHECK(held >= 1);
+}
+
+TEST_CASE("emulator: every variant, every workload, every schedule: no fault, right values, the same bits") {
+  for (const host::Row& row : host::kDispatch) {
+    if (!host::is_held(row)) continue;
+    const std::string variant = row.name;
+    CAPTURE(variant);
+    const std::vector<Schedule> schedules = schedules_of(row);
+    REQUIRE(schedules.size() >= 16);
+    std::uint64_t accesses = 0, transfers = 0;
+    for (const Workload& workload : all_workloads()) {
+      CAPTURE(workload.name);
+      Output first;
+      for (const Schedule& schedule : schedules) {
+        const std::string how = emulator::describe(schedule);
+        CAPTURE(how);
+        Output output;
+        const Finding finding = run_trial(row, workload, schedule, 0, &output);
+        CAPTURE(finding.text);
+        REQUIRE(finding.kind == "");
+        if (first.T.empty()) first = output;
+        REQUIRE(same_values(output.T, first.T));
+        REQUIRE(same_values(output.J, first.J));
+        accesses += emulator::machine().statistics.accesses;
+        transfers += emulator::machine().statistics.transfers;
+      }
+    }
+    std::printf("  %s, sm_%d: %zu schedules, %zu workloads, %llu checked accesses, %llu transfers\n", row.name,
+                VDN_EMULATED_ARCH / 10, schedules.size(), all_workloads().size(),
+                static_cast<unsigned long long>(accesses), static_cast<unsigned long long>(transfers));
+  }
+}
+
+TEST_CASE("emulator: the bits that are stored from an H200") {
+  for (const support::StoredCase& stored : support::stored_cases()) {
+    CAPTURE(stored.name);
+    REQUIRE_FALSE(stored_rows(stored).empty());
+    Workload workload;
+    workload.batch = stored.batch;
+    workload.a_scale = stored.a_scale, workload.b_scale = stored.b_scale;
+    expect_values(&workload);
+    for (const host::Row& row : host::kDispatch) {
+      if (!host::is_held(row)) continue;
+      const std::string variant = row.name;
+      CAPTURE(variant);
+      Output output;
+      const Finding finding = run_trial(row, workload, Schedule{}, 0, &output);
+      CAPTURE(finding.text);
+      REQUIRE(finding.kind == "");
+      CHECK(bit_rows(stored, output.T, output.J) == stored_rows(stored));
+    }
+  }
+}
+
+// The model of the instruction is the correctly rounded reciprocal, or one ulp beside it (layer/arch/warp_math.cuh). On
+// an H200 it is never further off, and what the library makes of it is correctly rounded for every mantissa
+// (tests/device/stored_bits.cpp). From every start within an ulp that is nearly so: the cases counted here.
+TEST_CASE("emulator: the pivots' reciprocal from every start within one ulp") {
+  for (const int error : {-1, 0, 1}) {
+    emulator::machine().settings.rcp_error = error;
+    int wrong = 0, far = 0;
+    for (std::uint32_t mantissa = 0; mantissa < 1u << 23; ++mantissa) {
+      const std::uint32_t bits = 127u << 23 | mantissa;
+      float d;
+      std::memcpy(&d, &bits, 4);
+      const float exact = 1.0f / d, made = phases::pivot_reciprocal(d);
+      wrong += made != exact ? 1 : 0;
+      far += std::fabs(made - exact) > std::ldexp(exact, -23) ? 1 : 0;
+    }
+    std::printf("  start off by %d ulp: %d of 2^23 not correctly rounded\n", error, wrong);
+    CHECK(wrong <= kReciprocalTies);
+    CHECK(far == 0);
+  }
+  emulator::machine().settings.rcp_error = 0;
+}
+
+TEST_CASE("emulator: an approximate reciprocal one ulp off gives the same bits") {
+  for (const host::Row& row : host::kDispatch) {
+    if (!host::is_held(row)) continue;
+    const std::string variant = row.name;
+    CAPTURE(variant);
+    for (const Workload& workload : all_workloads()) {
+      CAPTURE(workload.name);
+      Output exact;
+      REQUIRE(run_trial(row, workload, Schedule{}, 0, &exact).kind == "");
+      for (const int error : {-1, 1}) {
+        CAPTURE(error);
+        Output off;
+        REQUIRE(run_trial(row, workload, Schedule{}, error, &off).kind == "");
+        CHECK(same_values(off.T, exact.T));
+        CHECK(same_values(off.J, exact.J));
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace vdn_delta::test

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Barriers of a warp, of a CTA and of a cluster, and what they order.
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include "state.h"
+
+namespace vdn_delta::emulator {
+namespace {
+
+void join_or_copy(Clocks& into, const Clocks& from) {
+  if (into.empty()) {
+    into = from;
+  } else {
+    join(into, from);
+  }
+}
+
+bool same(Where a, Where b) { return a.line == b.line && std::strcmp(a.file, b.file) == 0; }
+
+}  // namespace
+
+// A release gives away what the thread has done and seen; what it does from now on is of a new time.
+void Machine::release(Clocks& visible, Clocks& fenced) {
+  Thread& t = self();
+  join_or_copy(visible, t.visible);
+  join_or_copy(fenced, t.fenced);
+  ++t.visible[static_cast<std::size_t>(current_)];
+}
+void Machine::acquire(const Clocks& visible, const Clocks& fenced) {
+  Thread& t = self();
+  if (!visible.empty()) join(t.visible, visible);
+  if (!fenced.empty()) join(t.fenced, fenced);
+}
+
+// ---- warps
+
+Machine::Warp& Machine::own_warp() {
+  const int warps = (launch_.block + kWarpSize - 1) / kWarpSize;
+  return warps_[static_cast<std::size_t>(self().cta * warps + self().index / kWarpSize)];
+}
+int Machine::own_warp_lanes() const {
+  const int first = self().index / kWarpSize * kWarpSize;
+  return std::min(kWarpSize, launch_.block - first);
+}
+
+bool Machine::meet(Warp& warp, const char* what, int id, bool same_place, Where where) {
+  ++statistics.barriers;
+  touch();
+  const Thread& t = self();
+  const int lanes = own_warp_lanes(), first = t.cta * launch_.block + t.index / kWarpSize * kWarpSize;
+  for (int lane = 0; lane < lanes; ++lane)
+    if (!threads_[static_cast<std::size_t>(first + lane)]->alive)
+      fail(FaultKind::kBarrier, thread_name(current_) + ": " + what + " at " + text_of(where) + ", but lane " +
+                                    std::to_string(lane) + " of the warp has ended");
+  if (warp.arrived == 0) {
+    warp.what = what, warp.id = id, warp.where = where;
+  } else if (std::strcmp(warp.what, what) != 0 || warp.id != id || (same_place && !same(warp.where, where))) {
+    fail(FaultKind::kBarrier, thread_name(current_) + ": " + what + " at " + text_of(where) +
+                                  " while other lanes of the warp wait in " + warp.what + " at " + text_of(warp.where));
+  }
+  if (++warp.arrived < lanes) return false;
+  warp.arrived = 0;
+  return true;
+}
+
+void Machine::warp_sync(Where where) {
+  Warp& warp = own_warp();
+  const bool last = meet(warp, "warp_sync", 0, false, where);
+  const std::uint64_t meeting = warp.meetings;
+  release(warp.visible, warp.fenced);
+  if (last) {
+    ++warp.meetings;
+    warp.done_visible = warp.visible, warp.done_fenced = warp.fenced;
+    wake(warp.waiting);
+  } else {
+    while (warp.meetings == meeting) {
+      warp.waiting.push_back(current_);
+      block("warp_sync", nullptr, where);
+    }
+  }
+  acquire(warp.done_visible, warp.done_fenced);
+}
+
+// Orders nothing: "shfl.sync" is no memory barrier.
+std::uint32_t Machine::warp_shuffle(std::uint32_t value, int source, Where where) {
+  Warp& warp = own_warp();
+  if (source < 0 || source >= own_warp_lanes())
+    fail(FaultKind::kBounds,
+         thread_name(current_) + ": warp_shuffle at " + text_of(where) + " from lane " + std::to_string(source));
+  const bool last = meet(warp, "warp_shuffle", 0, true, where);
+  const std::uint64_t meeting = warp.meetings;
+  warp.value[self().index % kWarpSize] = value;
+  if (last) {
+    ++warp.meetings;
+    std::copy(std::begin(warp.value), std::end(warp.value), std::begin(warp.result));
+    wake(warp.waiting);
+  } else {
+    while (warp.meetings == meeting) {
+      warp.waiting.push_back(current_);
+      block("warp_shuffle", nullptr, where);
+    }
+  }
+  return warp.result[source];
+}
+
+// ---- CTAs
+
+void Machine::barrier_sync(int id, int threads, Where where) {
+  Cta& cta = own_cta();
+  const auto place = [&]() {
+    return thread_name(current_) + ": barrier " + std::to_string(id) + " at " + text_of(where);
+  };
+  if (threads == 0) threads = launch_.block;
+  if (id < 0 || id >= static_cast<int>(cta.barriers.size())) fail(FaultKind::kBarrier, place() + ": no such barrier");
+  if (threads % kWarpSize != 0 && threads != launch_.block)
+    fail(FaultKind::kBarrier, place() + ": a count of " + std::to_string(threads) + " is no number of whole warps");
+  const bool last_lane = meet(own_warp(), "barrier_sync", id, true, where);
+  NamedBarrier& b = cta.barriers[static_cast<std::size_t>(id)];
+  if (b.threads == 0) {
+    b.threads = threads, b.where = where;
+  } else if (b.threads != threads) {
+    fail(FaultKind::kBarrier, place() + ": for " + std::to_string(threads) + " threads, at " + text_of(b.where) +
+                                  " for " + std::to_string(b.threads));
+  }
+  const std::uint64_t generation = b.generation;
+  release(b.visible, b.fenced);
+  if (last_lane) b.arrived += own_warp_lanes();
+  if (b.arrived > b.threads) fail(FaultKind::kBarrier, place() + ": more threads than it is for");
+  if (b.arrived == b.threads) {
+    ++b.generation;
+    b.arrived = b.threads = 0;
+    b.done_visible = b.visible, b.done_fenced = b.fenced;
+    wake(b.waiting);
+  } else {
+    while (b.generation == generation) {
+      b.waiting.push_back(current_);
+      block(id == 0 ? "the CTA's barrier" : "a named barrier", nullptr, where);
+    }
+  }
+  acquire(b.done_visible, b.done_fenced);
+}
+
+// ---- clusters
+
+void Machine::cluster_arrive(Release how, Where where) {
+  ++statistics.barriers;
+  touch();
+  Thread& t = self();
+  ClusterBarrier& b = cluster_barrier_;
+  if (t.cluster_arrived != 0)
+    fail(FaultKind::kBarrier,
+         thread_name(current_) + ": second arrival at the cluster barrier without a wait, at " + text_of(where));
+  t.cluster_arrived = b.generation + 1;
+  ++b.arrived;
+  if (how == Release::kCluster) release(b.visible, b.fenced);
+  finish_cluster_barrier();
+}
+
+void Machine::cluster_wait(Acquire how, Where where) {
+  touch();
+  Thread& t = self();
+  ClusterBarrier& b = cluster_barrier_;
+  if (t.cluster_arrived == 0)
+    fail(FaultKind::kBarrier,
+         thread_name(current_) + ": wait at the cluster barrier without an arrival, at " + text_of(where));
+  while (b.generation < t.cluster_arrived) {
+    b.waiting.push_back(current_);
+    block("the cluster's barrier", nullptr, where);
+  }
+  t.cluster_arrived = 0;
+  ++t.cluster_barriers;
+  if (how == Acquire::kCluster) acquire(b.done_visible, b.done_fenced);
+}
+
+void Machine::finish_cluster_barrier() {
+  ClusterBarrier& b = cluster_barrier_;
+  if (b.arrived == 0 || b.arrived < live_) return;
+  ++b.generation;
+  b.arrived = 0;
+  b.done_visible = b.visible, b.done_fenced = b.fenced;
+  wake(b.waiting);
+}
+
+}  // namespace vdn_delta::emulator

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A small SIMT machine: runs a kernel thread by thread on the CPU, and watches it. Knows no CUDA and no kernel; the
+// second implementation of arch/ (../layer) translates. docs/emulator.md says what is modelled and what is not.
+//
+// Functions under "for the layer" are called by the kernel's threads; everything else from outside of a run.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "fault.h"
+#include "fiber.h"
+#include "schedule.h"
+#include "shadow.h"
+
+namespace vdn_delta::emulator {
+
+// An array in global memory that a kernel may use, and how.
+struct Region {
+  enum Use { kInput, kOutput, kBoth };
+  const char* name;
+  const void* begin;
+  std::size_t bytes;
+  Use use;
+};
+
+struct Settings {
+  Schedule schedule;
+  std::vector<Region> regions;
+  int rcp_error = 0;  // in ulp, how far the approximate reciprocal is off: -1, 0, 1
+};
+
+struct LaunchConfig {
+  int grid = 1, block = 32, cluster = 1;  // CTAs, threads of each, CTAs of a cluster
+  int shared_bytes = 0;                   // dynamic shared memory of each CTA
+  bool programmatic = false;              // the grid before this one may still be running
+};
+
+struct Statistics {
+  std::uint64_t switches = 0, accesses = 0, transfers = 0, barriers = 0;
+};
+
+// Scopes and strengths of the barrier instructions, as far as they make a difference here.
+enum class Release { kRelaxed, kCta, kCluster };
+enum class Acquire { kRelaxed, kCta, kCluster };
+
+class Machine {
+ public:
+  Machine();
+  ~Machine();
+
+  Settings settings;
+  Statistics statistics;
+
+  // Runs the grid's clusters one behind the other, each until all of its threads have returned or something is wrong.
+  Fault run(const LaunchConfig& launch, const std::function<void()>& kernel);
+  // What the last run found.
+  const Fault& last_fault() const { return fault_; }
+
+  // ---- for the layer: who am I
+  int thread_index() const;
+  int block_index() const;
+  int block_count() const { return launch_.grid; }
+  int cluster_rank() const;
+  void* dynamic_shared(std::size_t bytes, std::size_t alignment);
+  void wait_for_predecessor();
+
+  // ---- for the layer: memory. Sizes in bytes, multiples of 4; addresses are multiples of the size.
+  void read_shared(const void* p, std::size_t bytes, Where where);
+  void write_shared(const void* p, std::size_t bytes, Where where);
+  void read_global(const void* p, std::size_t bytes, Where where);
+  void write_global(const void* p, std::size_t bytes, Where where);
+  // The same place in the shared memory of CTA `rank` of the cluster.
+  void* peer(const void* p, int rank, Where where);
+  void read_peer(const void* p, std::size_t bytes, Where where);
+  void write_peer(const void* p, std::size_t bytes, Where where);
+
+  // ---- for the layer: warps and barriers
+  void warp_sync(Where where);
+  std::uint32_t warp_shuffle(std::uint32_t value, int source, Where where);
+  void barrier_sync(int id, int threads, Where where);  // threads 0: all of the CTA
+  void cluster_arrive(Release release, Where where);
+  void cluster_wait(Acquire acquire, Where where);
+
+  // ---- for the layer: mbarriers; `remote`: the barrier may be a peer's
+  void mbarrier_init(const void* b, int arrivals, Where where);
+  void mbarrier_fence_init(Where where);
+  void mbarrier_arrive(const void* b, Release release, int expect_bytes, bool remote, Where where);
+  void mbarrier_wait(const void* b, int parity, Acquire acquire, Where where);
+
+  // ---- for the layer: the copy engine
+  void fence_proxy_async(Where where);
+  void bulk_load(void* shared, const void* global, int bytes, const void* mbarrier, Where where);
+  void bulk_store(void* global, const void* shared, int bytes, Where where);
+  void bulk_commit(Where where);
+  void bulk_wait_read(Where where);
+  void bulk_push(void* peer, const void* shared, int bytes, const void* peer_mbarrier, Where where);
+  void store_async(void* peer, const void* value, int bytes, const void* peer_mbarrier, Where where);
+
+ private:
+  struct Thread;
+  struct Cta;
+  struct Warp;
+  struct NamedBarrier;
+  struct Mbarrier;
+  struct Transfer;
+  // A place in shared memory: whose, and where.
+  struct Place {
+    Cta* cta;
+    std::size_t offset;
+  };
+
+  // machine.cpp: running
+  void run_cluster(int index, const std::function<void()>& kernel);
+  void loop();
+  void end_thread(Thread& thread);
+  void end_cta(Cta& cta);
+  Thread& self() const;
+  Cta& own_cta() const;
+  void touch();  // maybe an interrupt
+  void block(const char* what, const void* object, Where where);
+  void wake(std::vector<int>& waiting);
+  [[noreturn]] void fail(FaultKind kind, const std::string& text);
+  std::string thread_name(int thread) const;
+  std::string agent_name(int agent) const;
+  std::string deadlock_report() const;
+
+  // memory.cpp: places and accesses
+  Cta* find_cta(const void* p) const;
+  Place own_place(const void* p, std::size_t bytes, std::size_t alignment, const char* what, Where where);
+  Place peer_place(const void* p, std::size_t bytes, std::size_t alignment, const char* what, Where where);
+  int find_region(const void* p, std::size_t bytes, std::size_t alignment, bool write, const char* what, Where where);
+  void access(Shadow& shadow, std::size_t first_byte, std::size_t bytes, bool write, const Stamp& stamp,
+              const Clocks& before, const Clocks* unfenced, const char* memory, const Cta* cta);
+  void access_shared(Place place, std::size_t bytes, bool write, Where where);
+  void access_global(int region, const void* p, std::size_t bytes, bool write, Where where);
+  Stamp stamp_of_self(Where where) const;
+
+  // barriers.cpp, mbarriers.cpp
+  // Enters the warp's meeting at this instruction; true for the last of its lanes.
+  bool meet(Warp& warp, const char* what, int id, bool same_place, Where where);
+  Warp& own_warp();
+  int own_warp_lanes() const;
+  void release(Clocks& visible, Clocks& fenced);
+  void acquire(const Clocks& visible, const Clocks& fenced);
+  void finish_cluster_barrier();
+  Mbarrier& find_mbarrier(Place place, const char* what, Where where);
+  void check_initialised(const Mbarrier& b, bool by_engine, const char* what, Where where);
+  void finish_phase(Mbarrier& b);
+
+  // transfers.cpp
+  Transfer& issue(const char* what, std::size_t bytes, Where where);
+  void check_size(const char* what, int bytes, Where where);
+  void complete(Mbarrier& b, const Transfer& transfer);
+  void deliver(std::size_t index);
+  void remember_touch(Cta& cta, int agent, std::uint32_t clock, Where where);
+
+  LaunchConfig launch_;
+  Fault fault_;
+  std::vector<std::unique_ptr<Thread>> threads_;
+  std::vector<std::unique_ptr<Cta>> ctas_;
+  std::vector<Warp> warps_;
+  std::vector<Shadow> global_;
+  std::unique_ptr<Scheduler> scheduler_;
+  int cluster_ = 0, live_ = 0, current_ = -1;
+  std::uint64_t slice_ = 0;
+
+  std::size_t width_ = 0;  // of the clocks: threads, then slots of transfers
+  std::vector<std::unique_ptr<Transfer>> transfers_;
+  std::deque<int> free_slots_;  // a queue, so that a slot rests as long as possible
+  std::vector<std::uint32_t> slot_clock_;
+
+  struct ClusterBarrier {
+    int arrived = 0;
+    std::uint64_t generation = 0;
+    Clocks visible, fenced, done_visible, done_fenced;
+    std::vector<int> waiting;
+  } cluster_barrier_;
+};
+
+// The one machine of this process.
+Machine& machine();
+
+}  // namespace vdn_delta::emulator

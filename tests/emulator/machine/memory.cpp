@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Accesses to memory: which place an address is, whether it may be used so, and whether somebody else is in the way.
+#include <string>
+
+#include "state.h"
+
+namespace vdn_delta::emulator {
+
+Stamp Machine::stamp_of_self(Where where) const {
+  return {where, self().visible[static_cast<std::size_t>(current_)], current_, cluster_};
+}
+
+Machine::Cta* Machine::find_cta(const void* p) const {
+  const auto address = reinterpret_cast<std::uintptr_t>(p);
+  for (int rank = 0; rank < launch_.cluster; ++rank) {
+    Cta& cta = *ctas_[static_cast<std::size_t>(rank)];
+    const auto begin = reinterpret_cast<std::uintptr_t>(cta.shared);
+    if (address >= begin && address < begin + cta.bytes) return &cta;
+  }
+  return nullptr;
+}
+
+Machine::Place Machine::own_place(const void* p, std::size_t bytes, std::size_t alignment, const char* what,
+                                  Where where) {
+  Cta& cta = own_cta();
+  const auto address = reinterpret_cast<std::uintptr_t>(p), begin = reinterpret_cast<std::uintptr_t>(cta.shared);
+  if (address < begin || address + bytes > begin + cta.bytes)
+    fail(FaultKind::kBounds, thread_name(current_) + ": " + what + " at " + text_of(where) +
+                                 " lies outside of the CTA's own shared memory");
+  if ((address - begin) % alignment != 0)
+    fail(FaultKind::kAlignment, thread_name(current_) + ": " + what + " at " + text_of(where) + " to byte " +
+                                    std::to_string(address - begin) + " of shared memory wants multiples of " +
+                                    std::to_string(alignment));
+  return {&cta, address - begin};
+}
+
+Machine::Place Machine::peer_place(const void* p, std::size_t bytes, std::size_t alignment, const char* what,
+                                   Where where) {
+  Cta* cta = find_cta(p);
+  if (cta == nullptr ||
+      static_cast<std::size_t>(static_cast<const unsigned char*>(p) - cta->shared) + bytes > cta->bytes)
+    fail(FaultKind::kBounds, thread_name(current_) + ": " + what + " at " + text_of(where) +
+                                 " lies outside of the cluster's shared memory");
+  if (cta != &own_cta()) {
+    if (self().cluster_barriers == 0)
+      fail(FaultKind::kBarrier, thread_name(current_) + ": " + what + " at " + text_of(where) +
+                                    " before a cluster barrier: the peer may not have started");
+    if (cta->ended)
+      fail(FaultKind::kExit, thread_name(current_) + ": " + what + " at " + text_of(where) + ", but CTA " +
+                                 std::to_string(cta->index) + " has ended");
+    remember_touch(*cta, current_, self().visible[static_cast<std::size_t>(current_)], where);
+  }
+  const auto offset = static_cast<std::size_t>(static_cast<const unsigned char*>(p) - cta->shared);
+  if (offset % alignment != 0)
+    fail(FaultKind::kAlignment, thread_name(current_) + ": " + what + " at " + text_of(where) + " to byte " +
+                                    std::to_string(offset) + " of shared memory wants multiples of " +
+                                    std::to_string(alignment));
+  return {cta, offset};
+}
+
+int Machine::find_region(const void* p, std::size_t bytes, std::size_t alignment, bool write, const char* what,
+                         Where where) {
+  const auto address = reinterpret_cast<std::uintptr_t>(p);
+  const auto place = [&]() { return thread_name(current_) + ": " + what + " at " + text_of(where); };
+  for (std::size_t r = 0; r < settings.regions.size(); ++r) {
+    const Region& region = settings.regions[r];
+    const auto begin = reinterpret_cast<std::uintptr_t>(region.begin);
+    if (address < begin || address >= begin + region.bytes) continue;
+    const auto name = [&]() { return place() + " of " + region.name + ", byte " + std::to_string(address - begin); };
+    if (address + bytes > begin + region.bytes) fail(FaultKind::kBounds, name() + ": beyond its end");
+    if (address % alignment != 0)
+      fail(FaultKind::kAlignment, name() + ": the address is no multiple of " + std::to_string(alignment));
+    if (region.use == (write ? Region::kInput : Region::kOutput))
+      fail(FaultKind::kPermission, name() + (write ? ": an input is written" : ": an output is read"));
+    if (!self().predecessor_done) fail(FaultKind::kPredecessor, name() + ": before the wait for the preceding grid");
+    return static_cast<int>(r);
+  }
+  fail(FaultKind::kBounds, place() + ": no array is there");
+}
+
+void Machine::access(Shadow& shadow, std::size_t first_byte, std::size_t bytes, bool write, const Stamp& stamp,
+                     const Clocks& before, const Clocks* unfenced, const char* memory, const Cta* cta) {
+  for (std::size_t word = first_byte / 4; word < (first_byte + bytes) / 4; ++word) {
+    const auto place = [&]() {
+      const std::string of = cta != nullptr && launch_.cluster > 1 ? " of CTA " + std::to_string(cta->rank) : "";
+      return std::string(write ? "write" : "read") + " of " + memory + of + ", byte " + std::to_string(4 * word) +
+             ", at " + text_of(stamp.where()) + " by " + agent_name(stamp.agent);
+    };
+    if (shadow.is_barrier(word)) fail(FaultKind::kBarrier, place() + ": an mbarrier is there");
+    const Conflict conflict = write ? shadow.write(word, stamp, before) : shadow.read(word, stamp, before);
+    if (conflict.kind == Conflict::kNone) continue;
+    if (conflict.kind == Conflict::kUnwritten) fail(FaultKind::kUnwritten, place() + ": nobody has written it");
+    const Stamp& other = conflict.other;
+    const bool fence_missing =
+        unfenced != nullptr && other.cluster == stamp.cluster && (*unfenced)[other.agent] >= other.clock;
+    std::string text = place() + ": no order with the " + (conflict.kind == Conflict::kAfterWrite ? "write" : "read") +
+                       " at " + text_of(other.where()) + " by " +
+                       (other.cluster == stamp.cluster ? agent_name(other.agent) : "another cluster");
+    if (fence_missing) text += " but for a missing fence.proxy.async";
+    fail(fence_missing ? FaultKind::kProxy : FaultKind::kRace, text);
+  }
+}
+
+void Machine::access_shared(Place place, std::size_t bytes, bool write, Where where) {
+  access(place.cta->shadow, place.offset, bytes, write, stamp_of_self(where), self().visible, nullptr, "shared memory",
+         place.cta);
+}
+
+void Machine::read_shared(const void* p, std::size_t bytes, Where where) {
+  touch();
+  access_shared(own_place(p, bytes, bytes, "a read", where), bytes, false, where);
+}
+void Machine::write_shared(const void* p, std::size_t bytes, Where where) {
+  touch();
+  access_shared(own_place(p, bytes, bytes, "a write", where), bytes, true, where);
+}
+
+void* Machine::peer(const void* p, int rank, Where where) {
+  const Place place = own_place(p, 1, 1, "a mapped address", where);
+  if (rank < 0 || rank >= launch_.cluster)
+    fail(FaultKind::kBounds,
+         thread_name(current_) + ": no CTA " + std::to_string(rank) + " in the cluster, at " + text_of(where));
+  return ctas_[static_cast<std::size_t>(rank)]->shared + place.offset;
+}
+void Machine::read_peer(const void* p, std::size_t bytes, Where where) {
+  touch();
+  access_shared(peer_place(p, bytes, bytes, "a read", where), bytes, false, where);
+}
+void Machine::write_peer(const void* p, std::size_t bytes, Where where) {
+  touch();
+  access_shared(peer_place(p, bytes, bytes, "a write", where), bytes, true, where);
+}
+
+void Machine::access_global(int region, const void* p, std::size_t bytes, bool write, Where where) {
+  const Region& r = settings.regions[static_cast<std::size_t>(region)];
+  if (r.use == Region::kInput) return;
+  const auto offset =
+      static_cast<std::size_t>(static_cast<const unsigned char*>(p) - static_cast<const unsigned char*>(r.begin));
+  access(global_[static_cast<std::size_t>(region)], offset, bytes, write, stamp_of_self(where), self().visible, nullptr,
+         r.name, nullptr);
+}
+void Machine::read_global(const void* p, std::size_t bytes, Where where) {
+  touch();
+  access_global(find_region(p, bytes, bytes, false, "a read", where), p, bytes, false, where);
+}
+void Machine::write_global(const void* p, std::size_t bytes, Where where) {
+  touch();
+  access_global(find_region(p, bytes, bytes, true, "a write", where), p, bytes, true, where);
+}
+
+}  // namespace vdn_delta::emulator

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the machine knows about a cluster while it runs: private to the files of this folder.
+#pragma once
+
+#include "machine.h"
+
+namespace vdn_delta::emulator {
+
+constexpr int kWarpSize = 32;
+// Transfers of a cluster that can be under way at once; a matrix takes about 300 of them.
+constexpr int kSlots = 384;
+
+struct Machine::Thread {
+  Fiber fiber;
+  int cta = 0, index = 0;  // in the cluster, in the CTA
+  bool alive = false, predecessor_done = false;
+  int cluster_barriers = 0;           // passed
+  std::uint64_t cluster_arrived = 0;  // generation arrived at, plus one
+  // What it can rely on: `visible` for its own accesses, `fenced` for the copy engine's on its behalf.
+  Clocks visible, fenced;
+  // What it waits for.
+  const char* what = "";
+  const void* object = nullptr;
+  Where where;
+  int parity = 0;
+  // Bulk stores: not yet committed, committed and not yet waited for; slot and clock of each.
+  struct Store {
+    int slot;
+    std::uint32_t clock;
+    Where where;
+  };
+  std::vector<Store> open_stores, stores;
+};
+
+struct Machine::Warp {
+  const char* what = nullptr;  // the instruction at which its lanes are meeting
+  int id = 0;
+  Where where;
+  int arrived = 0;
+  std::uint64_t meetings = 0;
+  std::vector<int> waiting;
+  std::uint32_t value[kWarpSize] = {}, result[kWarpSize] = {};
+  Clocks visible, fenced, done_visible, done_fenced;
+};
+
+struct Machine::NamedBarrier {
+  int threads = 0, arrived = 0;
+  std::uint64_t generation = 0;
+  Where where;
+  std::vector<int> waiting;
+  Clocks visible, fenced, done_visible, done_fenced;
+};
+
+struct Machine::Mbarrier {
+  std::size_t offset = 0;
+  int cta = 0;
+  Stamp init;
+  bool fenced_init = false;
+  int expected = 0, pending = 0;
+  std::int64_t bytes = 0;
+  std::uint64_t phase = 0;  // phases completed
+  std::vector<int> waiting;
+  // Of the current phase and of the last completed one: what was released to everybody in the CTA, and what only a wait
+  // at cluster scope may rely on.
+  Clocks visible, fenced, done_visible, done_fenced;
+  Clocks remote_visible, remote_fenced, done_remote_visible, done_remote_fenced;
+  bool has_remote = false;
+};
+
+struct Machine::Cta {
+  int rank = 0, index = 0, live = 0;
+  bool ended = false;
+  std::unique_ptr<unsigned char[]> storage;
+  unsigned char* shared = nullptr;
+  std::size_t capacity = 0, bytes = 0;
+  Shadow shadow;
+  std::unordered_map<std::size_t, Mbarrier> mbarriers;  // by offset
+  std::vector<NamedBarrier> barriers;
+  // Agents from outside (peers, transfers) that have used this CTA's shared memory: their last time.
+  std::vector<Stamp> touched;
+  Clocks end;  // what the ends of its threads come after
+};
+
+struct Machine::Transfer {
+  const char* what = "";
+  int issuer = 0, slot = 0;
+  std::uint32_t clock = 0;
+  Where where;
+  Clocks visible, fenced;  // of the issuer then; `fenced` with the transfer's own clock
+  Cta *from = nullptr, *to = nullptr;
+  std::size_t from_offset = 0, to_offset = 0;
+  const void* from_global = nullptr;
+  void* to_global = nullptr;
+  int from_region = -1, to_region = -1;
+  std::size_t bytes = 0;
+  Mbarrier* barrier = nullptr;
+  std::vector<unsigned char> value;  // of st.async
+};
+
+}  // namespace vdn_delta::emulator

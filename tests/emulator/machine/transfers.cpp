@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The copy engine: transfers that are issued by a thread and happen later. Each is an agent of its own for the race
+// detector; what it may rely on is what its issuer knew to be fenced.
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include "state.h"
+
+namespace vdn_delta::emulator {
+namespace {
+
+constexpr std::size_t kAlignment = 16;  // of addresses and sizes of bulk copies
+
+}  // namespace
+
+void Machine::fence_proxy_async(Where) {
+  Thread& t = self();
+  t.fenced = t.visible;
+  ++t.visible[static_cast<std::size_t>(current_)];  // what comes later is not fenced
+}
+
+void Machine::check_size(const char* what, int bytes, Where where) {
+  touch();
+  if (bytes <= 0 || bytes % static_cast<int>(kAlignment) != 0)
+    fail(FaultKind::kAlignment,
+         thread_name(current_) + ": " + what + " of " + std::to_string(bytes) + " bytes at " + text_of(where));
+}
+
+Machine::Transfer& Machine::issue(const char* what, std::size_t bytes, Where where) {
+  if (free_slots_.empty()) fail(FaultKind::kLaunch, "more transfers at once than the machine follows (kSlots)");
+  ++statistics.transfers;
+  const Thread& me = self();
+  auto transfer = std::make_unique<Transfer>();
+  Transfer& t = *transfer;
+  t.what = what, t.issuer = current_, t.where = where, t.bytes = bytes;
+  t.slot = free_slots_.front();
+  free_slots_.pop_front();
+  t.clock = ++slot_clock_[static_cast<std::size_t>(t.slot)];
+  t.visible = me.visible, t.fenced = me.fenced;
+  const std::size_t agent = static_cast<std::size_t>(launch_.block * launch_.cluster + t.slot);
+  t.visible[agent] = t.fenced[agent] = t.clock;
+  transfers_.push_back(std::move(transfer));
+  return t;
+}
+
+void Machine::remember_touch(Cta& cta, int agent, std::uint32_t clock, Where where) {
+  cta.touched[static_cast<std::size_t>(agent)] = Stamp(where, clock, agent, cluster_);
+}
+
+void Machine::bulk_load(void* shared, const void* global, int bytes, const void* mbarrier, Where where) {
+  const char* what = "a bulk load";
+  check_size(what, bytes, where);
+  const auto size = static_cast<std::size_t>(bytes);
+  const int region = find_region(global, size, kAlignment, false, what, where);
+  const Place to = own_place(shared, size, kAlignment, what, where);
+  Mbarrier& b = find_mbarrier(own_place(mbarrier, 8, 8, what, where), what, where);
+  check_initialised(b, true, what, where);
+  Transfer& t = issue(what, size, where);
+  t.from_global = global, t.from_region = region;
+  t.to = to.cta, t.to_offset = to.offset;
+  t.barrier = &b;
+  remember_touch(*to.cta, launch_.block * launch_.cluster + t.slot, t.clock, where);
+}
+
+void Machine::bulk_store(void* global, const void* shared, int bytes, Where where) {
+  const char* what = "a bulk store";
+  check_size(what, bytes, where);
+  const auto size = static_cast<std::size_t>(bytes);
+  const int region = find_region(global, size, kAlignment, true, what, where);
+  const Place from = own_place(shared, size, kAlignment, what, where);
+  Transfer& t = issue(what, size, where);
+  t.from = from.cta, t.from_offset = from.offset;
+  t.to_global = global, t.to_region = region;
+  self().open_stores.push_back({t.slot, t.clock, where});
+}
+
+void Machine::bulk_commit(Where) {
+  Thread& t = self();
+  t.stores.insert(t.stores.end(), t.open_stores.begin(), t.open_stores.end());
+  t.open_stores.clear();
+}
+
+void Machine::bulk_wait_read(Where where) {
+  touch();
+  Thread& t = self();
+  const auto under_way = [&]() {
+    return std::any_of(transfers_.begin(), transfers_.end(), [&](const std::unique_ptr<Transfer>& transfer) {
+      return std::any_of(t.stores.begin(), t.stores.end(), [&](const Thread::Store& store) {
+        return store.slot == transfer->slot && store.clock == transfer->clock;
+      });
+    });
+  };
+  while (under_way()) block("bulk stores to have read their source", &t, where);
+  for (const Thread::Store& store : t.stores) {
+    const std::size_t agent = static_cast<std::size_t>(launch_.block * launch_.cluster + store.slot);
+    t.visible[agent] = std::max(t.visible[agent], store.clock);
+    t.fenced[agent] = std::max(t.fenced[agent], store.clock);
+  }
+  t.stores.clear();
+}
+
+void Machine::bulk_push(void* peer, const void* shared, int bytes, const void* peer_mbarrier, Where where) {
+  const char* what = "a bulk push";
+  check_size(what, bytes, where);
+  const auto size = static_cast<std::size_t>(bytes);
+  const Place from = own_place(shared, size, kAlignment, what, where);
+  const Place to = peer_place(peer, size, kAlignment, what, where);
+  const Place at = peer_place(peer_mbarrier, 8, 8, what, where);
+  if (to.cta != at.cta || to.cta == from.cta)
+    fail(FaultKind::kBarrier,
+         thread_name(current_) + ": a bulk push at " + text_of(where) + " goes to another CTA, with an mbarrier there");
+  Mbarrier& b = find_mbarrier(at, what, where);
+  check_initialised(b, true, what, where);
+  Transfer& t = issue(what, size, where);
+  t.from = from.cta, t.from_offset = from.offset;
+  t.to = to.cta, t.to_offset = to.offset;
+  t.barrier = &b;
+  const int agent = launch_.block * launch_.cluster + t.slot;
+  remember_touch(*from.cta, agent, t.clock, where);
+  remember_touch(*to.cta, agent, t.clock, where);
+}
+
+void Machine::store_async(void* peer, const void* value, int bytes, const void* peer_mbarrier, Where where) {
+  const char* what = "an asynchronous store";
+  touch();
+  const auto size = static_cast<std::size_t>(bytes);
+  const Place to = peer_place(peer, size, size, what, where);
+  const Place at = peer_place(peer_mbarrier, 8, 8, what, where);
+  if (to.cta != at.cta)
+    fail(FaultKind::kBarrier,
+         thread_name(current_) + ": an asynchronous store at " + text_of(where) + " and its mbarrier lie in one CTA");
+  Mbarrier& b = find_mbarrier(at, what, where);
+  check_initialised(b, false, what, where);
+  Transfer& t = issue(what, size, where);
+  const auto* first = static_cast<const unsigned char*>(value);
+  t.value.assign(first, first + size);
+  t.fenced = t.visible;  // no other observer of memory than the thread: it needs no fence
+  t.to = to.cta, t.to_offset = to.offset;
+  t.barrier = &b;
+  remember_touch(*to.cta, launch_.block * launch_.cluster + t.slot, t.clock, where);
+}
+
+void Machine::complete(Mbarrier& b, const Transfer& t) {
+  const std::size_t agent = static_cast<std::size_t>(launch_.block * launch_.cluster + t.slot);
+  for (Clocks* clocks : {&b.visible, &b.fenced}) {
+    if (clocks->empty()) clocks->assign(width_, 0);
+    (*clocks)[agent] = std::max((*clocks)[agent], t.clock);
+  }
+  b.bytes -= static_cast<std::int64_t>(t.bytes);
+  finish_phase(b);
+}
+
+void Machine::deliver(std::size_t index) {
+  const std::unique_ptr<Transfer> transfer = std::move(transfers_[index]);
+  transfers_.erase(transfers_.begin() + static_cast<std::ptrdiff_t>(index));
+  const Transfer& t = *transfer;
+  const Stamp stamp(t.where, t.clock, launch_.block * launch_.cluster + t.slot, cluster_);
+  for (const Cta* cta : {t.from, t.to})
+    if (cta != nullptr && cta->ended)
+      fail(FaultKind::kExit, std::string(t.what) + " at " + text_of(t.where) + " by " + thread_name(t.issuer) +
+                                 " comes after the end of CTA " + std::to_string(cta->index));
+  const auto global = [&](int region, const void* p, bool write) {
+    const Region& r = settings.regions[static_cast<std::size_t>(region)];
+    if (r.use == Region::kInput) return;
+    access(global_[static_cast<std::size_t>(region)],
+           static_cast<std::size_t>(static_cast<const unsigned char*>(p) - static_cast<const unsigned char*>(r.begin)),
+           t.bytes, write, stamp, t.fenced, &t.visible, r.name, nullptr);
+  };
+  const auto shared = [&](Cta* cta, std::size_t offset, bool write) {
+    access(cta->shadow, offset, t.bytes, write, stamp, t.fenced, &t.visible, "shared memory", cta);
+  };
+  const void* source = t.value.data();
+  if (t.from != nullptr) {
+    shared(t.from, t.from_offset, false);
+    source = t.from->shared + t.from_offset;
+  } else if (t.from_global != nullptr) {
+    global(t.from_region, t.from_global, false);
+    source = t.from_global;
+  }
+  if (t.to != nullptr) {
+    shared(t.to, t.to_offset, true);
+    std::memcpy(t.to->shared + t.to_offset, source, t.bytes);
+  } else {
+    global(t.to_region, t.to_global, true);
+    std::memcpy(t.to_global, source, t.bytes);
+  }
+  free_slots_.push_back(t.slot);
+  if (t.barrier != nullptr) complete(*t.barrier, t);
+  Thread& issuer = *threads_[static_cast<std::size_t>(t.issuer)];
+  if (issuer.alive && issuer.object == &issuer) scheduler_->set_runnable(t.issuer, true);  // in bulk_wait_read
+}
+
+}  // namespace vdn_delta::emulator
