@@ -10,29 +10,22 @@
 namespace vdn_delta::emulator {
 namespace {
 
-void join_or_copy(Clocks& into, const Clocks& from) {
-  if (into.empty()) {
-    into = from;
-  } else {
-    join(into, from);
-  }
-}
-
 bool same(Where a, Where b) { return a.line == b.line && std::strcmp(a.file, b.file) == 0; }
 
 }  // namespace
 
 // A release gives away what the thread has done and seen; what it does from now on is of a new time.
-void Machine::release(Clocks& visible, Clocks& fenced) {
-  Thread& t = self();
-  join_or_copy(visible, t.visible);
-  join_or_copy(fenced, t.fenced);
-  ++t.visible[static_cast<std::size_t>(current_)];
+void Machine::release(View& into) {
+  into.join_with(self().view);
+  advance();
 }
-void Machine::acquire(const Clocks& visible, const Clocks& fenced) {
-  Thread& t = self();
-  if (!visible.empty()) join(t.visible, visible);
-  if (!fenced.empty()) join(t.fenced, fenced);
+void Machine::acquire(const View& from) {
+  self().view.join_with(from);
+  self().snapshot.reset();
+}
+void Machine::advance() {
+  ++self().view.visible[static_cast<std::size_t>(current_)];
+  self().snapshot.reset();
 }
 
 // ---- warps
@@ -70,10 +63,10 @@ void Machine::warp_sync(Where where) {
   Warp& warp = own_warp();
   const bool last = meet(warp, "warp_sync", 0, false, where);
   const std::uint64_t meeting = warp.meetings;
-  release(warp.visible, warp.fenced);
+  release(warp.gathered);
   if (last) {
     ++warp.meetings;
-    warp.done_visible = warp.visible, warp.done_fenced = warp.fenced;
+    warp.done = warp.gathered;
     wake(warp.waiting);
   } else {
     while (warp.meetings == meeting) {
@@ -81,7 +74,7 @@ void Machine::warp_sync(Where where) {
       block("warp_sync", nullptr, where);
     }
   }
-  acquire(warp.done_visible, warp.done_fenced);
+  acquire(warp.done);
 }
 
 // Orders nothing: "shfl.sync" is no memory barrier.
@@ -126,13 +119,13 @@ void Machine::barrier_sync(int id, int threads, Where where) {
                                   " for " + std::to_string(b.threads));
   }
   const std::uint64_t generation = b.generation;
-  release(b.visible, b.fenced);
+  release(b.gathered);
   if (last_lane) b.arrived += own_warp_lanes();
   if (b.arrived > b.threads) fail(FaultKind::kBarrier, place() + ": more threads than it is for");
   if (b.arrived == b.threads) {
     ++b.generation;
     b.arrived = b.threads = 0;
-    b.done_visible = b.visible, b.done_fenced = b.fenced;
+    b.done = b.gathered;
     wake(b.waiting);
   } else {
     while (b.generation == generation) {
@@ -140,7 +133,7 @@ void Machine::barrier_sync(int id, int threads, Where where) {
       block(id == 0 ? "the CTA's barrier" : "a named barrier", nullptr, where);
     }
   }
-  acquire(b.done_visible, b.done_fenced);
+  acquire(b.done);
 }
 
 // ---- clusters
@@ -155,7 +148,7 @@ void Machine::cluster_arrive(Release how, Where where) {
          thread_name(current_) + ": second arrival at the cluster barrier without a wait, at " + text_of(where));
   t.cluster_arrived = b.generation + 1;
   ++b.arrived;
-  if (how == Release::kCluster) release(b.visible, b.fenced);
+  if (how == Release::kCluster) release(b.gathered);
   finish_cluster_barrier();
 }
 
@@ -172,7 +165,7 @@ void Machine::cluster_wait(Acquire how, Where where) {
   }
   t.cluster_arrived = 0;
   ++t.cluster_barriers;
-  if (how == Acquire::kCluster) acquire(b.done_visible, b.done_fenced);
+  if (how == Acquire::kCluster) acquire(b.done);
 }
 
 void Machine::finish_cluster_barrier() {
@@ -180,7 +173,7 @@ void Machine::finish_cluster_barrier() {
   if (b.arrived == 0 || b.arrived < live_) return;
   ++b.generation;
   b.arrived = 0;
-  b.done_visible = b.visible, b.done_fenced = b.fenced;
+  b.done = b.gathered;
   wake(b.waiting);
 }
 

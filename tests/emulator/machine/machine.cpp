@@ -146,7 +146,6 @@ void Machine::run_cluster(int index, const std::function<void()>& kernel) {
   }
   warps_.assign(warps_per_cta * static_cast<std::size_t>(launch_.cluster), Warp());
   cluster_barrier_ = ClusterBarrier();
-  cluster_barrier_.visible = cluster_barrier_.fenced = zero;
   transfers_.clear();
   slot_clock_.assign(kSlots, 0);
   free_slots_.resize(kSlots);
@@ -160,8 +159,9 @@ void Machine::run_cluster(int index, const std::function<void()>& kernel) {
     t.alive = true;
     t.predecessor_done = !launch_.programmatic;
     t.cluster_barriers = 0, t.cluster_arrived = 0;
-    t.visible = t.fenced = zero;
-    t.visible[i] = 1;
+    t.view.visible = t.view.fenced = zero;
+    t.view.visible[i] = 1;
+    t.snapshot.reset();
     t.what = "", t.object = nullptr;
     t.open_stores.clear(), t.stores.clear();
     t.fiber.prepare(kernel);
@@ -207,7 +207,7 @@ void Machine::end_thread(Thread& t) {
                                text_of(t.stores.front().where) + " to have read shared memory");
   if (t.cluster_arrived == cluster_barrier_.generation + 1) --cluster_barrier_.arrived;  // no longer counted
   Cta& cta = *ctas_[static_cast<std::size_t>(t.cta)];
-  join(cta.end, t.visible);
+  join(cta.end, t.view.visible);
   if (--cta.live == 0) end_cta(cta);
   finish_cluster_barrier();  // which counts only those that have not ended
 }

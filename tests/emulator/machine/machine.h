@@ -148,8 +148,9 @@ class Machine {
   bool meet(Warp& warp, const char* what, int id, bool same_place, Where where);
   Warp& own_warp();
   int own_warp_lanes() const;
-  void release(Clocks& visible, Clocks& fenced);
-  void acquire(const Clocks& visible, const Clocks& fenced);
+  void release(View& into);
+  void acquire(const View& from);
+  void advance();  // the thread's clock
   void finish_cluster_barrier();
   Mbarrier& find_mbarrier(Place place, const char* what, Where where);
   void check_initialised(const Mbarrier& b, bool by_engine, const char* what, Where where);
@@ -180,7 +181,7 @@ class Machine {
   struct ClusterBarrier {
     int arrived = 0;
     std::uint64_t generation = 0;
-    Clocks visible, fenced, done_visible, done_fenced;
+    View gathered, done;
     std::vector<int> waiting;
   } cluster_barrier_;
 };

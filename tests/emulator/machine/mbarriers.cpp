@@ -28,8 +28,8 @@ void Machine::check_initialised(const Mbarrier& b, bool by_engine, const char* w
     return thread_name(current_) + ": " + what + " at " + text_of(where) + ": the initialisation at " +
            text_of(b.init.where());
   };
-  if (t.visible[b.init.agent] < b.init.clock) fail(FaultKind::kRace, place() + " has no order before it");
-  if (by_engine && !b.fenced_init && t.fenced[b.init.agent] < b.init.clock)
+  if (t.view.visible[b.init.agent] < b.init.clock) fail(FaultKind::kRace, place() + " has no order before it");
+  if (by_engine && !b.fenced_init && t.view.fenced[b.init.agent] < b.init.clock)
     fail(FaultKind::kProxy, place() + " lacks a fence for the copy engine");
 }
 
@@ -69,10 +69,9 @@ void Machine::mbarrier_arrive(const void* p, Release how, int expect_bytes, bool
   if (b.bytes > kMostTransferBytes)
     fail(FaultKind::kBarrier, thread_name(current_) + ": more bytes than an mbarrier counts, at " + text_of(where));
   if (place.cta == &own_cta()) {
-    if (how != Release::kRelaxed) release(b.visible, b.fenced);
+    if (how != Release::kRelaxed) release(b.gathered);
   } else if (how == Release::kCluster) {  // a release at CTA scope means nothing to a peer
-    release(b.remote_visible, b.remote_fenced);
-    b.has_remote = true;
+    release(b.remote_gathered);
   }
   --b.pending;
   finish_phase(b);
@@ -82,8 +81,7 @@ void Machine::finish_phase(Mbarrier& b) {
   if (b.pending != 0 || b.bytes != 0) return;
   ++b.phase;
   b.pending = b.expected;
-  b.done_visible = b.visible, b.done_fenced = b.fenced;
-  if (b.has_remote) b.done_remote_visible = b.remote_visible, b.done_remote_fenced = b.remote_fenced;
+  b.done = b.gathered, b.remote_done = b.remote_gathered;
   wake(b.waiting);
 }
 
@@ -101,8 +99,8 @@ void Machine::mbarrier_wait(const void* p, int parity, Acquire how, Where where)
     self().parity = parity;
     block("an mbarrier", p, where);
   }
-  if (how != Acquire::kRelaxed) acquire(b.done_visible, b.done_fenced);
-  if (how == Acquire::kCluster) acquire(b.done_remote_visible, b.done_remote_fenced);
+  if (how != Acquire::kRelaxed) acquire(b.done);
+  if (how == Acquire::kCluster) acquire(b.remote_done);
 }
 
 }  // namespace vdn_delta::emulator

@@ -8,7 +8,7 @@
 namespace vdn_delta::emulator {
 
 Stamp Machine::stamp_of_self(Where where) const {
-  return {where, self().visible[static_cast<std::size_t>(current_)], current_, cluster_};
+  return {where, self().view.visible[static_cast<std::size_t>(current_)], current_, cluster_};
 }
 
 Machine::Cta* Machine::find_cta(const void* p) const {
@@ -49,7 +49,7 @@ Machine::Place Machine::peer_place(const void* p, std::size_t bytes, std::size_t
     if (cta->ended)
       fail(FaultKind::kExit, thread_name(current_) + ": " + what + " at " + text_of(where) + ", but CTA " +
                                  std::to_string(cta->index) + " has ended");
-    remember_touch(*cta, current_, self().visible[static_cast<std::size_t>(current_)], where);
+    remember_touch(*cta, current_, self().view.visible[static_cast<std::size_t>(current_)], where);
   }
   const auto offset = static_cast<std::size_t>(static_cast<const unsigned char*>(p) - cta->shared);
   if (offset % alignment != 0)
@@ -103,8 +103,8 @@ void Machine::access(Shadow& shadow, std::size_t first_byte, std::size_t bytes, 
 }
 
 void Machine::access_shared(Place place, std::size_t bytes, bool write, Where where) {
-  access(place.cta->shadow, place.offset, bytes, write, stamp_of_self(where), self().visible, nullptr, "shared memory",
-         place.cta);
+  access(place.cta->shadow, place.offset, bytes, write, stamp_of_self(where), self().view.visible, nullptr,
+         "shared memory", place.cta);
 }
 
 void Machine::read_shared(const void* p, std::size_t bytes, Where where) {
@@ -137,8 +137,8 @@ void Machine::access_global(int region, const void* p, std::size_t bytes, bool w
   if (r.use == Region::kInput) return;
   const auto offset =
       static_cast<std::size_t>(static_cast<const unsigned char*>(p) - static_cast<const unsigned char*>(r.begin));
-  access(global_[static_cast<std::size_t>(region)], offset, bytes, write, stamp_of_self(where), self().visible, nullptr,
-         r.name, nullptr);
+  access(global_[static_cast<std::size_t>(region)], offset, bytes, write, stamp_of_self(where), self().view.visible,
+         nullptr, r.name, nullptr);
 }
 void Machine::read_global(const void* p, std::size_t bytes, Where where) {
   touch();

@@ -16,11 +16,22 @@ namespace vdn_delta::emulator {
 // clock[a] of a holder: everything that agent a did up to that time comes before what the holder does now.
 using Clocks = std::vector<std::uint32_t>;
 
+// Nothing is known yet as long as `into` is empty.
 inline void join(Clocks& into, const Clocks& from) {
+  if (into.size() < from.size()) into.resize(from.size(), 0);
   std::uint32_t* a = into.data();
   const std::uint32_t* b = from.data();
-  for (std::size_t i = 0, n = into.size(); i < n; ++i) a[i] = std::max(a[i], b[i]);
+  for (std::size_t i = 0, n = from.size(); i < n; ++i) a[i] = std::max(a[i], b[i]);
 }
+
+// What a thread can rely on, or a barrier passes on: `visible` for ordinary accesses, `fenced` for the copy engine's.
+struct View {
+  Clocks visible, fenced;
+  void join_with(const View& other) {
+    join(visible, other.visible);
+    join(fenced, other.fenced);
+  }
+};
 
 // One access: by whom, when by its own clock, in which cluster of the grid, and where in the source.
 struct Stamp {

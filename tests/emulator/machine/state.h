@@ -3,6 +3,8 @@
 // What the machine knows about a cluster while it runs: private to the files of this folder.
 #pragma once
 
+#include <memory>
+
 #include "machine.h"
 
 namespace vdn_delta::emulator {
@@ -17,8 +19,8 @@ struct Machine::Thread {
   bool alive = false, predecessor_done = false;
   int cluster_barriers = 0;           // passed
   std::uint64_t cluster_arrived = 0;  // generation arrived at, plus one
-  // What it can rely on: `visible` for its own accesses, `fenced` for the copy engine's on its behalf.
-  Clocks visible, fenced;
+  View view;
+  std::shared_ptr<const View> snapshot;  // of `view`, for the transfers that it issues; null when out of date
   // What it waits for.
   const char* what = "";
   const void* object = nullptr;
@@ -41,7 +43,7 @@ struct Machine::Warp {
   std::uint64_t meetings = 0;
   std::vector<int> waiting;
   std::uint32_t value[kWarpSize] = {}, result[kWarpSize] = {};
-  Clocks visible, fenced, done_visible, done_fenced;
+  View gathered, done;
 };
 
 struct Machine::NamedBarrier {
@@ -49,7 +51,7 @@ struct Machine::NamedBarrier {
   std::uint64_t generation = 0;
   Where where;
   std::vector<int> waiting;
-  Clocks visible, fenced, done_visible, done_fenced;
+  View gathered, done;  // by the arrivals of this generation; of the last complete one
 };
 
 struct Machine::Mbarrier {
@@ -63,9 +65,7 @@ struct Machine::Mbarrier {
   std::vector<int> waiting;
   // Of the current phase and of the last completed one: what was released to everybody in the CTA, and what only a wait
   // at cluster scope may rely on.
-  Clocks visible, fenced, done_visible, done_fenced;
-  Clocks remote_visible, remote_fenced, done_remote_visible, done_remote_fenced;
-  bool has_remote = false;
+  View gathered, done, remote_gathered, remote_done;
 };
 
 struct Machine::Cta {
@@ -87,7 +87,8 @@ struct Machine::Transfer {
   int issuer = 0, slot = 0;
   std::uint32_t clock = 0;
   Where where;
-  Clocks visible, fenced;  // of the issuer then; `fenced` with the transfer's own clock
+  std::shared_ptr<const View> view;  // of the issuer then
+  bool by_engine = true;             // or by the thread's own path (st.async), which needs no fence
   Cta *from = nullptr, *to = nullptr;
   std::size_t from_offset = 0, to_offset = 0;
   const void* from_global = nullptr;

@@ -4,6 +4,7 @@
 // detector; what it may rely on is what its issuer knew to be fenced.
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <string>
 
 #include "state.h"
@@ -16,9 +17,8 @@ constexpr std::size_t kAlignment = 16;  // of addresses and sizes of bulk copies
 }  // namespace
 
 void Machine::fence_proxy_async(Where) {
-  Thread& t = self();
-  t.fenced = t.visible;
-  ++t.visible[static_cast<std::size_t>(current_)];  // what comes later is not fenced
+  self().view.fenced = self().view.visible;
+  advance();  // what comes later is not fenced
 }
 
 void Machine::check_size(const char* what, int bytes, Where where) {
@@ -31,16 +31,15 @@ void Machine::check_size(const char* what, int bytes, Where where) {
 Machine::Transfer& Machine::issue(const char* what, std::size_t bytes, Where where) {
   if (free_slots_.empty()) fail(FaultKind::kLaunch, "more transfers at once than the machine follows (kSlots)");
   ++statistics.transfers;
-  const Thread& me = self();
+  Thread& me = self();
+  if (me.snapshot == nullptr) me.snapshot = std::make_shared<const View>(me.view);
   auto transfer = std::make_unique<Transfer>();
   Transfer& t = *transfer;
   t.what = what, t.issuer = current_, t.where = where, t.bytes = bytes;
   t.slot = free_slots_.front();
   free_slots_.pop_front();
   t.clock = ++slot_clock_[static_cast<std::size_t>(t.slot)];
-  t.visible = me.visible, t.fenced = me.fenced;
-  const std::size_t agent = static_cast<std::size_t>(launch_.block * launch_.cluster + t.slot);
-  t.visible[agent] = t.fenced[agent] = t.clock;
+  t.view = me.snapshot;
   transfers_.push_back(std::move(transfer));
   return t;
 }
@@ -95,9 +94,10 @@ void Machine::bulk_wait_read(Where where) {
   while (under_way()) block("bulk stores to have read their source", &t, where);
   for (const Thread::Store& store : t.stores) {
     const std::size_t agent = static_cast<std::size_t>(launch_.block * launch_.cluster + store.slot);
-    t.visible[agent] = std::max(t.visible[agent], store.clock);
-    t.fenced[agent] = std::max(t.fenced[agent], store.clock);
+    t.view.visible[agent] = std::max(t.view.visible[agent], store.clock);
+    t.view.fenced[agent] = std::max(t.view.fenced[agent], store.clock);
   }
+  t.snapshot.reset();
   t.stores.clear();
 }
 
@@ -136,7 +136,7 @@ void Machine::store_async(void* peer, const void* value, int bytes, const void* 
   Transfer& t = issue(what, size, where);
   const auto* first = static_cast<const unsigned char*>(value);
   t.value.assign(first, first + size);
-  t.fenced = t.visible;  // no other observer of memory than the thread: it needs no fence
+  t.by_engine = false;
   t.to = to.cta, t.to_offset = to.offset;
   t.barrier = &b;
   remember_touch(*to.cta, launch_.block * launch_.cluster + t.slot, t.clock, where);
@@ -144,7 +144,7 @@ void Machine::store_async(void* peer, const void* value, int bytes, const void* 
 
 void Machine::complete(Mbarrier& b, const Transfer& t) {
   const std::size_t agent = static_cast<std::size_t>(launch_.block * launch_.cluster + t.slot);
-  for (Clocks* clocks : {&b.visible, &b.fenced}) {
+  for (Clocks* clocks : {&b.gathered.visible, &b.gathered.fenced}) {
     if (clocks->empty()) clocks->assign(width_, 0);
     (*clocks)[agent] = std::max((*clocks)[agent], t.clock);
   }
@@ -161,15 +161,16 @@ void Machine::deliver(std::size_t index) {
     if (cta != nullptr && cta->ended)
       fail(FaultKind::kExit, std::string(t.what) + " at " + text_of(t.where) + " by " + thread_name(t.issuer) +
                                  " comes after the end of CTA " + std::to_string(cta->index));
+  const Clocks& before = t.by_engine ? t.view->fenced : t.view->visible;
   const auto global = [&](int region, const void* p, bool write) {
     const Region& r = settings.regions[static_cast<std::size_t>(region)];
     if (r.use == Region::kInput) return;
     access(global_[static_cast<std::size_t>(region)],
            static_cast<std::size_t>(static_cast<const unsigned char*>(p) - static_cast<const unsigned char*>(r.begin)),
-           t.bytes, write, stamp, t.fenced, &t.visible, r.name, nullptr);
+           t.bytes, write, stamp, before, &t.view->visible, r.name, nullptr);
   };
   const auto shared = [&](Cta* cta, std::size_t offset, bool write) {
-    access(cta->shadow, offset, t.bytes, write, stamp, t.fenced, &t.visible, "shared memory", cta);
+    access(cta->shadow, offset, t.bytes, write, stamp, before, &t.view->visible, "shared memory", cta);
   };
   const void* source = t.value.data();
   if (t.from != nullptr) {
