@@ -24,6 +24,8 @@ version_at_least() { [ "$(printf '%s\n%s\n' "$2" "$1" | sort -V | head -n 1)" = 
 
 # shellcheck disable=SC2086  # CXX may be several words
 have_header() { printf '#include <%s>\n' "$1" | ${CXX:-c++} -E -x c++ - >/dev/null 2>&1; }
+# shellcheck disable=SC2086
+have_library() { echo 'int main() {}' | ${CXX:-c++} -x c++ - "-l$1" -o /dev/null >/dev/null 2>&1; }
 have_module() { have pkg-config && pkg-config --exists "$1"; }
 have_venv() { have python3 && python3 -c 'import ensurepip, venv' >/dev/null 2>&1; }
 
@@ -38,7 +40,7 @@ missing_packages() {
   have_header doctest/doctest.h || echo doctest-dev
   have_module eigen3 || echo libeigen3-dev
   have_module openblas || echo libopenblas-dev
-  have_header boost/context/fiber.hpp || echo libboost-context-dev
+  { have_header boost/context/fiber.hpp && have_library boost_context; } || echo libboost-context-dev
 }
 
 # Prints the prefix ("" or "sudo ") with which packages can be installed here, or fails.

@@ -139,7 +139,7 @@ std::vector<Workload> workloads() {
 Shape shape_of(const host::Row& row) {
   host::VariantFacts facts;
   row.prepare(&facts);
-  return {row.cluster, facts.threads / 32};
+  return {row.cluster, (facts.threads + 31) / 32};
 }
 
 Finding run_trial(const host::Row& row, const Workload& w, const emulator::Schedule& schedule, int rcp_error,
@@ -176,7 +176,7 @@ Finding run_trial(const host::Row& row, const Workload& w, const emulator::Sched
       !info.guards_intact() || !A.holds(w.batch.A) || !B.holds(w.batch.B) || !alpha.holds(w.batch.alpha))
     return {"overrun", "an input or what lies around an array has changed"};
   if (!T.fully_written() || !J.fully_written() || !(w.with_info ? info.fully_written() : info.untouched()))
-    return {"unwritten output", "a word of T, J or info was not written"};
+    return {"unwritten-output", "a word of T, J or info was not written"};
   const Output out{T.values(), J.values(), w.with_info ? info.values() : std::vector<std::int32_t>()};
   if (output != nullptr) *output = out;
   if (w.with_info && out.info != w.info) {

@@ -40,7 +40,7 @@ void expect_values(Workload* workload, const std::vector<std::pair<std::int64_t,
 std::vector<Workload> workloads();
 
 // What a trial found; `kind` is empty if nothing is wrong. Besides the names of the machine's faults: "result",
-// "unwritten output", "overrun", "refused".
+// "unwritten-output", "overrun", "refused".
 struct Finding {
   std::string kind, text;
 };

@@ -152,6 +152,14 @@ def check_public_header(report, root):
             report.add(name, f"exported symbol {symbol} does not start with vdn_")
 
 
+def check_twins(report, root):
+    """The emulator's arch/ stands before src/arch on an include path: a file without a twin would be the shipped one."""
+    layer = root / "tests/emulator/layer/arch"
+    for path in sorted((root / "src/arch").glob("*")):
+        if not (layer / path.name).is_file():
+            report.add(f"src/arch/{path.name}", f"no twin in {layer.relative_to(root)}")
+
+
 def check_licences(report, root):
     builds = {path.parent for path in root.rglob("meson-private")}  # whatever they are called
     for path in sorted(root.rglob("*")):
@@ -178,6 +186,7 @@ def check_tree(root):
         check_source(report, root, name, name[len("src/"):], text)
     check_getenv(report, sources)
     check_public_header(report, root)
+    check_twins(report, root)
     check_licences(report, root)
     return len(sources), report.breaches
 
@@ -192,6 +201,7 @@ def self_test():
         "src/single/launch.h": "#include <cuda_runtime_api.h>\n#include \"../params.h\"\n",
         "src/single/kernel.cu": '#include "arch/a.cuh"\nvoid f() { k<<<1, 1>>>(); cudaFuncSetAttribute(k); }\n',
         "src/arch/a.cuh": 'void sync() { asm volatile("bar.sync"); __syncthreads(); }\n',
+        "tests/emulator/layer/arch/a.cuh": "\n",
         "src/api/api.cpp": '#include "host/device.h"\nconst char* text = "printf(\\"no\\")";\n',
         "src/host/device.h": "\n",
     }
@@ -205,6 +215,7 @@ def self_test():
         ({"src/host/plan.cpp": "int f() { return cudaOccupancyMaxActiveBlocksPerMultiprocessor(); }\n"}, "occupancy"),
         ({"src/phases/p.cuh": "void f() { __syncthreads(); }\n"}, "barriers"),
         ({"src/arch/a.cuh": '#include "tile/t.cuh"\n', "src/tile/t.cuh": "\n"}, "may not include"),
+        ({"src/arch/b.cuh": "\n"}, "no twin"),
         ({"src/single/kernel.cu": '#include "../host/device.h"\n'}, "may not include"),
         ({"src/cpu/c.cpp": '#include "../host/device.h"\n'}, "may not include"),
         ({"src/api/api.cpp": 'void f() { printf("x"); }\n'}, "print or exit"),

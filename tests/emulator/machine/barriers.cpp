@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <string>
+#include <utility>
 
 #include "state.h"
 
@@ -31,8 +32,7 @@ void Machine::advance() {
 // ---- warps
 
 Machine::Warp& Machine::own_warp() {
-  const int warps = (launch_.block + kWarpSize - 1) / kWarpSize;
-  return warps_[static_cast<std::size_t>(self().cta * warps + self().index / kWarpSize)];
+  return warps_[static_cast<std::size_t>(self().cta * warps_per_cta() + self().index / kWarpSize)];
 }
 int Machine::own_warp_lanes() const {
   const int first = self().index / kWarpSize * kWarpSize;
@@ -40,7 +40,6 @@ int Machine::own_warp_lanes() const {
 }
 
 bool Machine::meet(Warp& warp, const char* what, int id, bool same_place, Where where) {
-  ++statistics.barriers;
   touch();
   const Thread& t = self();
   const int lanes = own_warp_lanes(), first = t.cta * launch_.block + t.index / kWarpSize * kWarpSize;
@@ -66,15 +65,12 @@ void Machine::warp_sync(Where where) {
   release(warp.gathered);
   if (last) {
     ++warp.meetings;
-    warp.done = warp.gathered;
+    warp.done = std::exchange(warp.gathered, View());
     wake(warp.waiting);
   } else {
-    while (warp.meetings == meeting) {
-      warp.waiting.push_back(current_);
-      block("warp_sync", nullptr, where);
-    }
+    while (warp.meetings == meeting) wait_in(warp.waiting, "warp_sync", nullptr, where);
   }
-  acquire(warp.done);
+  acquire(warp.done);  // the next meeting is not before all lanes have been here
 }
 
 // Orders nothing: "shfl.sync" is no memory barrier.
@@ -91,10 +87,7 @@ std::uint32_t Machine::warp_shuffle(std::uint32_t value, int source, Where where
     std::copy(std::begin(warp.value), std::end(warp.value), std::begin(warp.result));
     wake(warp.waiting);
   } else {
-    while (warp.meetings == meeting) {
-      warp.waiting.push_back(current_);
-      block("warp_shuffle", nullptr, where);
-    }
+    while (warp.meetings == meeting) wait_in(warp.waiting, "warp_shuffle", nullptr, where);
   }
   return warp.result[source];
 }
@@ -123,23 +116,27 @@ void Machine::barrier_sync(int id, int threads, Where where) {
   if (last_lane) b.arrived += own_warp_lanes();
   if (b.arrived > b.threads) fail(FaultKind::kBarrier, place() + ": more threads than it is for");
   if (b.arrived == b.threads) {
+    // Others may use the barrier before these have woken: what they gave goes to those who were here, and to nobody
+    // else.
     ++b.generation;
     b.arrived = b.threads = 0;
-    b.done = b.gathered;
+    const View gathered = std::exchange(b.gathered, View());
+    acquire(gathered);
+    for (const int thread : b.waiting) {
+      Thread& t = *threads_[static_cast<std::size_t>(thread)];
+      t.view.join_with(gathered);
+      t.snapshot.reset();
+    }
     wake(b.waiting);
   } else {
-    while (b.generation == generation) {
-      b.waiting.push_back(current_);
-      block(id == 0 ? "the CTA's barrier" : "a named barrier", nullptr, where);
-    }
+    while (b.generation == generation)
+      wait_in(b.waiting, id == 0 ? "the CTA's barrier" : "a named barrier", nullptr, where);
   }
-  acquire(b.done);
 }
 
 // ---- clusters
 
 void Machine::cluster_arrive(Release how, Where where) {
-  ++statistics.barriers;
   touch();
   Thread& t = self();
   ClusterBarrier& b = cluster_barrier_;
@@ -159,10 +156,7 @@ void Machine::cluster_wait(Acquire how, Where where) {
   if (t.cluster_arrived == 0)
     fail(FaultKind::kBarrier,
          thread_name(current_) + ": wait at the cluster barrier without an arrival, at " + text_of(where));
-  while (b.generation < t.cluster_arrived) {
-    b.waiting.push_back(current_);
-    block("the cluster's barrier", nullptr, where);
-  }
+  while (b.generation < t.cluster_arrived) wait_in(b.waiting, "the cluster's barrier", nullptr, where);
   t.cluster_arrived = 0;
   ++t.cluster_barriers;
   if (how == Acquire::kCluster) acquire(b.done);
@@ -173,7 +167,7 @@ void Machine::finish_cluster_barrier() {
   if (b.arrived == 0 || b.arrived < live_) return;
   ++b.generation;
   b.arrived = 0;
-  b.done = b.gathered;
+  b.done = std::exchange(b.gathered, View());  // nobody completes the next one before all have taken this one
   wake(b.waiting);
 }
 

@@ -3,6 +3,8 @@
 // Running: clusters, threads, who goes on, and how it ends.
 #include "machine.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <cstring>
 #include <map>
@@ -88,10 +90,12 @@ std::string Machine::thread_name(int thread) const {
   return text;
 }
 
-std::string Machine::agent_name(int agent) const {
-  return agent < static_cast<int>(threads_.size()) && agent < launch_.block * launch_.cluster ? thread_name(agent)
-                                                                                              : "the copy engine";
+std::string Machine::agent_name(const Stamp& access) const {
+  if (access.cluster != cluster_) return "another cluster";
+  if (access.agent < threads()) return thread_name(access.agent);
+  return "the copy engine for " + thread_name(slot_issuer_[static_cast<std::size_t>(access.agent - threads())]);
 }
+int Machine::warps_per_cta() const { return (launch_.block + kWarpSize - 1) / kWarpSize; }
 
 // ---- running
 
@@ -99,15 +103,17 @@ Fault Machine::run(const LaunchConfig& launch, const std::function<void()>& kern
   launch_ = launch;
   fault_ = Fault();
   statistics = Statistics();
-  constexpr int kSharedLimit = 227 * 1024, kThreadLimit = 1024;  // sm_90 and sm_100
+  constexpr int kClusters = 1 << 16;  // a Stamp's field
   if (launch.grid < 1 || launch.block < 1 || launch.block > kThreadLimit || launch.cluster < 1 || launch.cluster > 8 ||
-      launch.grid % launch.cluster != 0 || launch.shared_bytes < 0 || launch.shared_bytes > kSharedLimit) {
+      launch.grid % launch.cluster != 0 || launch.grid / launch.cluster > kClusters || launch.shared_bytes < 0 ||
+      launch.shared_bytes > kSharedLimit) {
     fault_ = {FaultKind::kLaunch, "no grid of this shape can be launched"};
     return fault_;
   }
-  const auto threads = static_cast<std::size_t>(launch.block * launch.cluster);
-  width_ = threads + kSlots;
-  while (threads_.size() < threads) threads_.push_back(std::make_unique<Thread>());
+  const auto count = static_cast<std::size_t>(threads());
+  slots_ = launch.cluster == 1 ? kSlotsAlone : kSlotsOfCluster;
+  width_ = count + static_cast<std::size_t>(slots_);
+  while (threads_.size() < count) threads_.push_back(std::make_unique<Thread>());
   while (ctas_.size() < static_cast<std::size_t>(launch.cluster)) ctas_.push_back(std::make_unique<Cta>());
   global_.resize(settings.regions.size());
   for (std::size_t r = 0; r < global_.size(); ++r) {
@@ -120,59 +126,60 @@ Fault Machine::run(const LaunchConfig& launch, const std::function<void()>& kern
   return fault_;
 }
 
+void Machine::reset_cta(int rank, int index) {
+  Cta& cta = *ctas_[static_cast<std::size_t>(rank)];
+  cta.rank = rank, cta.index = index, cta.live = launch_.block, cta.ended = false;
+  cta.bytes = static_cast<std::size_t>(launch_.shared_bytes);
+  if (cta.shared == nullptr) {
+    void* pages = mmap(nullptr, kSharedLimit, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (pages == MAP_FAILED) fail(FaultKind::kLaunch, "no address space for shared memory");
+    cta.shared = static_cast<unsigned char*>(pages);
+  }
+  cta.data.resize(cta.bytes);
+  for (std::size_t i = 0; i + 4 <= cta.bytes; i += 4) std::memcpy(&cta.data[i], &kPoison, 4);
+  cta.shadow.reset(cta.bytes / 4, false);
+  cta.mbarriers.clear();
+  cta.barriers.assign(16, NamedBarrier());
+  cta.touched.assign(width_, Stamp());
+  cta.end.assign(width_, 0);
+}
+
+void Machine::reset_thread(int thread, const std::function<void()>& kernel) {
+  const auto i = static_cast<std::size_t>(thread);
+  Thread& t = *threads_[i];
+  t.cta = thread / launch_.block, t.index = thread % launch_.block;
+  t.alive = true;
+  t.predecessor_done = !launch_.programmatic;
+  t.cluster_barriers = 0, t.cluster_arrived = 0;
+  t.view.visible.assign(width_, 0);
+  t.view.fenced.assign(width_, 0);
+  t.view.visible[i] = 1;
+  t.snapshot.reset();
+  t.what = "", t.object = nullptr;
+  t.open_stores.clear(), t.stores.clear();
+  t.fiber.prepare(kernel);
+  scheduler_->set_runnable(thread, true);
+}
+
 void Machine::run_cluster(int index, const std::function<void()>& kernel) {
   cluster_ = index;
-  const auto count = static_cast<std::size_t>(launch_.block * launch_.cluster);
-  const auto warps_per_cta = static_cast<std::size_t>((launch_.block + kWarpSize - 1) / kWarpSize);
-  const Clocks zero(width_, 0);
-
-  for (int rank = 0; rank < launch_.cluster; ++rank) {
-    Cta& cta = *ctas_[static_cast<std::size_t>(rank)];
-    cta.rank = rank, cta.index = index * launch_.cluster + rank, cta.live = launch_.block, cta.ended = false;
-    cta.bytes = static_cast<std::size_t>(launch_.shared_bytes);
-    constexpr std::size_t kAlignment = 1024;
-    if (cta.capacity < cta.bytes) {
-      cta.storage = std::make_unique<unsigned char[]>(cta.bytes + kAlignment);
-      cta.capacity = cta.bytes;
-    }
-    cta.shared = cta.storage.get() +
-                 (kAlignment - reinterpret_cast<std::uintptr_t>(cta.storage.get()) % kAlignment) % kAlignment;
-    for (std::size_t i = 0; i + 4 <= cta.bytes; i += 4) std::memcpy(cta.shared + i, &kPoison, 4);
-    cta.shadow.reset(cta.bytes / 4, false);
-    cta.mbarriers.clear();
-    cta.barriers.assign(16, NamedBarrier());
-    cta.touched.assign(width_, Stamp());
-    cta.end = zero;
-  }
-  warps_.assign(warps_per_cta * static_cast<std::size_t>(launch_.cluster), Warp());
+  live_ = threads();
+  warps_.assign(static_cast<std::size_t>(warps_per_cta() * launch_.cluster), Warp());
   cluster_barrier_ = ClusterBarrier();
   transfers_.clear();
-  slot_clock_.assign(kSlots, 0);
-  free_slots_.resize(kSlots);
+  slot_clock_.assign(static_cast<std::size_t>(slots_), 0);
+  slot_issuer_.assign(static_cast<std::size_t>(slots_), 0);
+  free_slots_.resize(static_cast<std::size_t>(slots_));
   std::iota(free_slots_.begin(), free_slots_.end(), 0);
-
-  scheduler_ = std::make_unique<Scheduler>(settings.schedule, static_cast<int>(count), launch_.block);
-  live_ = static_cast<int>(count);
-  for (std::size_t i = 0; i < count; ++i) {
-    Thread& t = *threads_[i];
-    t.cta = static_cast<int>(i) / launch_.block, t.index = static_cast<int>(i) % launch_.block;
-    t.alive = true;
-    t.predecessor_done = !launch_.programmatic;
-    t.cluster_barriers = 0, t.cluster_arrived = 0;
-    t.view.visible = t.view.fenced = zero;
-    t.view.visible[i] = 1;
-    t.snapshot.reset();
-    t.what = "", t.object = nullptr;
-    t.open_stores.clear(), t.stores.clear();
-    t.fiber.prepare(kernel);
-    scheduler_->set_runnable(static_cast<int>(i), true);
-  }
+  scheduler_ = std::make_unique<Scheduler>(settings.schedule, threads(), launch_.block);
   try {
+    for (int rank = 0; rank < launch_.cluster; ++rank) reset_cta(rank, index * launch_.cluster + rank);
+    for (int thread = 0; thread < threads(); ++thread) reset_thread(thread, kernel);
     loop();
   } catch (const Stop&) {
   }
   current_ = -1;
-  for (std::size_t i = 0; i < count; ++i) threads_[i]->fiber.abandon();
+  for (int thread = 0; thread < threads(); ++thread) threads_[static_cast<std::size_t>(thread)]->fiber.abandon();
 }
 
 void Machine::loop() {
@@ -218,14 +225,12 @@ void Machine::end_cta(Cta& cta) {
   for (std::size_t agent = 0; agent < cta.touched.size(); ++agent) {
     const Stamp& touch = cta.touched[agent];
     if (touch.exists() && cta.end[agent] < touch.clock)
-      fail(FaultKind::kExit, "CTA " + std::to_string(cta.index) + " may end before " +
-                                 agent_name(static_cast<int>(agent)) + " has used its shared memory at " +
-                                 text_of(touch.where()));
+      fail(FaultKind::kExit, "CTA " + std::to_string(cta.index) + " may end before " + agent_name(touch) +
+                                 " has used its shared memory at " + text_of(touch.where()));
   }
 }
 
 void Machine::touch() {
-  ++statistics.accesses;
   if (--slice_ == 0) self().fiber.suspend();
 }
 
@@ -234,6 +239,11 @@ void Machine::block(const char* what, const void* object, Where where) {
   t.what = what, t.object = object, t.where = where;
   scheduler_->set_runnable(current_, false);
   t.fiber.suspend();
+}
+
+void Machine::wait_in(std::vector<int>& waiting, const char* what, const void* object, Where where) {
+  waiting.push_back(current_);
+  block(what, object, where);
 }
 
 void Machine::wake(std::vector<int>& waiting) {
@@ -247,39 +257,32 @@ void Machine::fail(FaultKind kind, const std::string& text) {
   throw Stop{};
 }
 
+std::string Machine::describe_mbarrier(const void* p, int parity) const {
+  const Cta* cta = find_cta(p);
+  if (cta == nullptr) return "";
+  const auto at = cta->mbarriers.find(static_cast<std::size_t>(static_cast<const unsigned char*>(p) - cta->shared));
+  if (at == cta->mbarriers.end()) return "";
+  const Mbarrier& b = at->second;
+  return ": parity " + std::to_string(parity) + " of the one at byte " + std::to_string(b.offset) + " of CTA " +
+         std::to_string(cta->index) + " (made at " + text_of(b.init.where()) + "), " + std::to_string(b.phase) +
+         " phases complete, of the next " + std::to_string(b.pending) + " of " + std::to_string(b.expected) +
+         " arrivals missing, " + std::to_string(b.bytes) + " bytes";
+}
+
 std::string Machine::deadlock_report() const {
   // Lanes that wait for the same thing in the same place are one line.
-  std::map<std::pair<std::size_t, std::string>, std::vector<int>> groups;
-  const auto count = static_cast<std::size_t>(launch_.block * launch_.cluster);
-  const auto warps = static_cast<std::size_t>((launch_.block + kWarpSize - 1) / kWarpSize);
-  for (std::size_t i = 0; i < count; ++i) {
-    const Thread& t = *threads_[i];
+  std::map<std::pair<int, std::string>, std::vector<int>> groups;
+  for (int thread = 0; thread < threads(); ++thread) {
+    const Thread& t = *threads_[static_cast<std::size_t>(thread)];
     if (!t.alive) continue;
-    std::string text = std::string(t.what) + " at " + text_of(t.where);
-    const Cta* home = find_cta(t.object);
-    if (home != nullptr) {
-      const auto at =
-          home->mbarriers.find(static_cast<std::size_t>(static_cast<const unsigned char*>(t.object) - home->shared));
-      if (at != home->mbarriers.end()) {
-        const Mbarrier& b = at->second;
-        text += ": parity " + std::to_string(t.parity) + " of the one at byte " + std::to_string(b.offset) +
-                " of CTA " + std::to_string(home->index) + " (made at " + text_of(b.init.where()) + "), " +
-                std::to_string(b.phase) + " phases complete, of the next " + std::to_string(b.pending) + " of " +
-                std::to_string(b.expected) + " arrivals missing, " + std::to_string(b.bytes) + " bytes";
-      }
-    }
-    groups[{i / static_cast<std::size_t>(launch_.block) * warps +
-                i % static_cast<std::size_t>(launch_.block) / kWarpSize,
-            text}]
-        .push_back(t.index % kWarpSize);
+    const std::string text = std::string(t.what) + " at " + text_of(t.where) + describe_mbarrier(t.object, t.parity);
+    groups[{t.cta * warps_per_cta() + t.index / kWarpSize, text}].push_back(t.index % kWarpSize);
   }
   std::string report = "nobody can go on";
-  for (const auto& group : groups) {
-    const std::vector<int>& lanes = group.second;
-    report += "\n  CTA " + std::to_string(ctas_[group.first.first / warps]->index) + " warp " +
-              std::to_string(group.first.first % warps) + ", " + std::to_string(lanes.size()) + " lanes from " +
-              std::to_string(lanes.front()) + ": " + group.first.second;
-  }
+  for (const auto& [who, lanes] : groups)
+    report += "\n  CTA " + std::to_string(ctas_[static_cast<std::size_t>(who.first / warps_per_cta())]->index) +
+              " warp " + std::to_string(who.first % warps_per_cta()) + ", " + std::to_string(lanes.size()) +
+              " lanes from " + std::to_string(lanes.front()) + ": " + who.second;
   return report;
 }
 

@@ -44,7 +44,7 @@ struct LaunchConfig {
 };
 
 struct Statistics {
-  std::uint64_t switches = 0, accesses = 0, transfers = 0, barriers = 0;
+  std::uint64_t switches = 0, words = 0, transfers = 0;  // words: checked reads and writes of four bytes
 };
 
 // Scopes and strengths of the barrier instructions, as far as they make a difference here.
@@ -72,15 +72,17 @@ class Machine {
   void* dynamic_shared(std::size_t bytes, std::size_t alignment);
   void wait_for_predecessor();
 
-  // ---- for the layer: memory. Sizes in bytes, multiples of 4; addresses are multiples of the size.
-  void read_shared(const void* p, std::size_t bytes, Where where);
-  void write_shared(const void* p, std::size_t bytes, Where where);
-  void read_global(const void* p, std::size_t bytes, Where where);
-  void write_global(const void* p, std::size_t bytes, Where where);
+  // ---- for the layer: memory. Sizes in bytes, multiples of 4; addresses are multiples of the size. Shared memory is
+  // only to be had in this way: what dynamic_shared() gives is an address range that nobody can touch. Of global memory
+  // the access is checked, and then made by the caller.
+  void read_shared(const void* p, void* value, std::size_t bytes, Where where);
+  void write_shared(void* p, const void* value, std::size_t bytes, Where where);
+  void check_global_read(const void* p, std::size_t bytes, Where where);
+  void check_global_write(const void* p, std::size_t bytes, Where where);
   // The same place in the shared memory of CTA `rank` of the cluster.
   void* peer(const void* p, int rank, Where where);
-  void read_peer(const void* p, std::size_t bytes, Where where);
-  void write_peer(const void* p, std::size_t bytes, Where where);
+  void read_peer(const void* p, void* value, std::size_t bytes, Where where);
+  void write_peer(void* p, const void* value, std::size_t bytes, Where where);
 
   // ---- for the layer: warps and barriers
   void warp_sync(Where where);
@@ -115,10 +117,13 @@ class Machine {
   struct Place {
     Cta* cta;
     std::size_t offset;
+    unsigned char* data() const;
   };
 
   // machine.cpp: running
   void run_cluster(int index, const std::function<void()>& kernel);
+  void reset_cta(int rank, int index);
+  void reset_thread(int thread, const std::function<void()>& kernel);
   void loop();
   void end_thread(Thread& thread);
   void end_cta(Cta& cta);
@@ -126,11 +131,16 @@ class Machine {
   Cta& own_cta() const;
   void touch();  // maybe an interrupt
   void block(const char* what, const void* object, Where where);
+  void wait_in(std::vector<int>& waiting, const char* what, const void* object, Where where);
   void wake(std::vector<int>& waiting);
   [[noreturn]] void fail(FaultKind kind, const std::string& text);
   std::string thread_name(int thread) const;
-  std::string agent_name(int agent) const;
+  std::string agent_name(const Stamp& access) const;
+  int threads() const { return launch_.block * launch_.cluster; }
+  int warps_per_cta() const;
+  int engine_agent(int slot) const { return threads() + slot; }
   std::string deadlock_report() const;
+  std::string describe_mbarrier(const void* p, int parity) const;
 
   // memory.cpp: places and accesses
   Cta* find_cta(const void* p) const;
@@ -174,9 +184,11 @@ class Machine {
   std::uint64_t slice_ = 0;
 
   std::size_t width_ = 0;  // of the clocks: threads, then slots of transfers
+  int slots_ = 0;
   std::vector<std::unique_ptr<Transfer>> transfers_;
   std::deque<int> free_slots_;  // a queue, so that a slot rests as long as possible
   std::vector<std::uint32_t> slot_clock_;
+  std::vector<int> slot_issuer_;  // of its last transfer, for messages
 
   struct ClusterBarrier {
     int arrived = 0;

@@ -56,7 +56,6 @@ void Machine::mbarrier_fence_init(Where) {
 }
 
 void Machine::mbarrier_arrive(const void* p, Release how, int expect_bytes, bool remote, Where where) {
-  ++statistics.barriers;
   touch();
   const char* what = "an arrival";
   const Place place = remote ? peer_place(p, kBytes, kBytes, what, where) : own_place(p, kBytes, kBytes, what, where);
@@ -79,6 +78,7 @@ void Machine::mbarrier_arrive(const void* p, Release how, int expect_bytes, bool
 
 void Machine::finish_phase(Mbarrier& b) {
   if (b.pending != 0 || b.bytes != 0) return;
+  // An arrival is a change of one word, and releases pile up in it: a wait for a phase comes after those before, too.
   ++b.phase;
   b.pending = b.expected;
   b.done = b.gathered, b.remote_done = b.remote_gathered;
@@ -86,7 +86,6 @@ void Machine::finish_phase(Mbarrier& b) {
 }
 
 void Machine::mbarrier_wait(const void* p, int parity, Acquire how, Where where) {
-  ++statistics.barriers;
   touch();
   const char* what = "a wait";
   Mbarrier& b = find_mbarrier(own_place(p, kBytes, kBytes, what, where), what, where);
@@ -94,11 +93,8 @@ void Machine::mbarrier_wait(const void* p, int parity, Acquire how, Where where)
   if (parity != 0 && parity != 1)
     fail(FaultKind::kBarrier, thread_name(current_) + ": parity " + std::to_string(parity) + " at " + text_of(where));
   // As the instruction does: what counts is the phase at the time of the test, not the phases since the wait began.
-  while (static_cast<int>(b.phase % 2) == parity) {
-    b.waiting.push_back(current_);
-    self().parity = parity;
-    block("an mbarrier", p, where);
-  }
+  self().parity = parity;
+  while (static_cast<int>(b.phase % 2) == parity) wait_in(b.waiting, "an mbarrier", p, where);
   if (how != Acquire::kRelaxed) acquire(b.done);
   if (how == Acquire::kCluster) acquire(b.remote_done);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Accesses to memory: which place an address is, whether it may be used so, and whether somebody else is in the way.
+#include <cstring>
 #include <string>
 
 #include "state.h"
@@ -81,11 +82,12 @@ int Machine::find_region(const void* p, std::size_t bytes, std::size_t alignment
 
 void Machine::access(Shadow& shadow, std::size_t first_byte, std::size_t bytes, bool write, const Stamp& stamp,
                      const Clocks& before, const Clocks* unfenced, const char* memory, const Cta* cta) {
+  statistics.words += bytes / 4;
   for (std::size_t word = first_byte / 4; word < (first_byte + bytes) / 4; ++word) {
     const auto place = [&]() {
       const std::string of = cta != nullptr && launch_.cluster > 1 ? " of CTA " + std::to_string(cta->rank) : "";
       return std::string(write ? "write" : "read") + " of " + memory + of + ", byte " + std::to_string(4 * word) +
-             ", at " + text_of(stamp.where()) + " by " + agent_name(stamp.agent);
+             ", at " + text_of(stamp.where()) + " by " + agent_name(stamp);
     };
     if (shadow.is_barrier(word)) fail(FaultKind::kBarrier, place() + ": an mbarrier is there");
     const Conflict conflict = write ? shadow.write(word, stamp, before) : shadow.read(word, stamp, before);
@@ -95,8 +97,7 @@ void Machine::access(Shadow& shadow, std::size_t first_byte, std::size_t bytes, 
     const bool fence_missing =
         unfenced != nullptr && other.cluster == stamp.cluster && (*unfenced)[other.agent] >= other.clock;
     std::string text = place() + ": no order with the " + (conflict.kind == Conflict::kAfterWrite ? "write" : "read") +
-                       " at " + text_of(other.where()) + " by " +
-                       (other.cluster == stamp.cluster ? agent_name(other.agent) : "another cluster");
+                       " at " + text_of(other.where()) + " by " + agent_name(other);
     if (fence_missing) text += " but for a missing fence.proxy.async";
     fail(fence_missing ? FaultKind::kProxy : FaultKind::kRace, text);
   }
@@ -107,13 +108,17 @@ void Machine::access_shared(Place place, std::size_t bytes, bool write, Where wh
          "shared memory", place.cta);
 }
 
-void Machine::read_shared(const void* p, std::size_t bytes, Where where) {
+void Machine::read_shared(const void* p, void* value, std::size_t bytes, Where where) {
   touch();
-  access_shared(own_place(p, bytes, bytes, "a read", where), bytes, false, where);
+  const Place place = own_place(p, bytes, bytes, "a read", where);
+  access_shared(place, bytes, false, where);
+  std::memcpy(value, place.data(), bytes);
 }
-void Machine::write_shared(const void* p, std::size_t bytes, Where where) {
+void Machine::write_shared(void* p, const void* value, std::size_t bytes, Where where) {
   touch();
-  access_shared(own_place(p, bytes, bytes, "a write", where), bytes, true, where);
+  const Place place = own_place(p, bytes, bytes, "a write", where);
+  access_shared(place, bytes, true, where);
+  std::memcpy(place.data(), value, bytes);
 }
 
 void* Machine::peer(const void* p, int rank, Where where) {
@@ -123,13 +128,17 @@ void* Machine::peer(const void* p, int rank, Where where) {
          thread_name(current_) + ": no CTA " + std::to_string(rank) + " in the cluster, at " + text_of(where));
   return ctas_[static_cast<std::size_t>(rank)]->shared + place.offset;
 }
-void Machine::read_peer(const void* p, std::size_t bytes, Where where) {
+void Machine::read_peer(const void* p, void* value, std::size_t bytes, Where where) {
   touch();
-  access_shared(peer_place(p, bytes, bytes, "a read", where), bytes, false, where);
+  const Place place = peer_place(p, bytes, bytes, "a read", where);
+  access_shared(place, bytes, false, where);
+  std::memcpy(value, place.data(), bytes);
 }
-void Machine::write_peer(const void* p, std::size_t bytes, Where where) {
+void Machine::write_peer(void* p, const void* value, std::size_t bytes, Where where) {
   touch();
-  access_shared(peer_place(p, bytes, bytes, "a write", where), bytes, true, where);
+  const Place place = peer_place(p, bytes, bytes, "a write", where);
+  access_shared(place, bytes, true, where);
+  std::memcpy(place.data(), value, bytes);
 }
 
 void Machine::access_global(int region, const void* p, std::size_t bytes, bool write, Where where) {
@@ -140,11 +149,11 @@ void Machine::access_global(int region, const void* p, std::size_t bytes, bool w
   access(global_[static_cast<std::size_t>(region)], offset, bytes, write, stamp_of_self(where), self().view.visible,
          nullptr, r.name, nullptr);
 }
-void Machine::read_global(const void* p, std::size_t bytes, Where where) {
+void Machine::check_global_read(const void* p, std::size_t bytes, Where where) {
   touch();
   access_global(find_region(p, bytes, bytes, false, "a read", where), p, bytes, false, where);
 }
-void Machine::write_global(const void* p, std::size_t bytes, Where where) {
+void Machine::check_global_write(const void* p, std::size_t bytes, Where where) {
   touch();
   access_global(find_region(p, bytes, bytes, true, "a write", where), p, bytes, true, where);
 }

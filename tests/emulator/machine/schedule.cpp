@@ -44,7 +44,7 @@ std::vector<Schedule> all_schedules(int ctas, int warps, int random) {
     s.favour = kind, s.who = who;
     s.order = odd ? Order::kReversed : Order::kRoundRobin;
     s.delivery = odd ? Delivery::kLateNewestFirst : Delivery::kEarly;
-    s.transfers_last = odd;
+    s.transfers_last = odd && kind != Favour::kEagerWarp;
     all.push_back(s);
   };
   for (int warp = 0; warp < ctas * warps; ++warp) favour(Favour::kLateWarp, warp, warp % 2 == 1);

@@ -33,7 +33,8 @@ struct View {
   }
 };
 
-// One access: by whom, when by its own clock, in which cluster of the grid, and where in the source.
+// One access: by whom, when by its own clock, in which cluster of the grid, and where in the source. Sixteen bytes,
+// since there are millions: addresses of user space have 47 bits, so that a line number finds room above a file's name.
 struct Stamp {
   static constexpr std::uint16_t kNobody = 0xffff;
 
@@ -64,7 +65,6 @@ class Shadow {
  public:
   // `initialised`: every word counts as written before the launch.
   void reset(std::size_t words, bool initialised);
-  std::size_t words() const { return words_.size(); }
 
   // Checks one word's access against the earlier ones and enters it. `before`: what the agent comes after.
   Conflict read(std::size_t word, const Stamp& access, const Clocks& before);
@@ -72,7 +72,6 @@ class Shadow {
   // A word that only the barrier instructions may touch.
   void set_barrier(std::size_t word) { words_[word].is_barrier = true; }
   bool is_barrier(std::size_t word) const { return words_[word].is_barrier; }
-  bool is_written(std::size_t word) const { return initialised_ || words_[word].writer.exists(); }
 
  private:
   struct Word {

@@ -10,8 +10,12 @@
 namespace vdn_delta::emulator {
 
 constexpr int kWarpSize = 32;
-// Transfers of a cluster that can be under way at once; a matrix takes about 300 of them.
-constexpr int kSlots = 384;
+constexpr int kSharedLimit = 227 * 1024;  // dynamic shared memory of a CTA, and its threads: sm_90 and sm_100
+constexpr int kThreadLimit = 1024;
+// Transfers of a cluster that can be under way at once: each is an agent with a clock. Bulk copies are some hundreds
+// for a matrix; with asynchronous stores to a peer, each word is one.
+constexpr int kSlotsAlone = 384;
+constexpr int kSlotsOfCluster = 2048;
 
 struct Machine::Thread {
   Fiber fiber;
@@ -26,10 +30,10 @@ struct Machine::Thread {
   const void* object = nullptr;
   Where where;
   int parity = 0;
-  // Bulk stores: not yet committed, committed and not yet waited for; slot and clock of each.
+  // Bulk stores: not yet committed, committed and not yet waited for; slot and time of each one's reads.
   struct Store {
     int slot;
-    std::uint32_t clock;
+    std::uint32_t read_clock;
     Where where;
   };
   std::vector<Store> open_stores, stores;
@@ -51,7 +55,7 @@ struct Machine::NamedBarrier {
   std::uint64_t generation = 0;
   Where where;
   std::vector<int> waiting;
-  View gathered, done;  // by the arrivals of this generation; of the last complete one
+  View gathered;  // by the arrivals of this generation
 };
 
 struct Machine::Mbarrier {
@@ -71,9 +75,11 @@ struct Machine::Mbarrier {
 struct Machine::Cta {
   int rank = 0, index = 0, live = 0;
   bool ended = false;
-  std::unique_ptr<unsigned char[]> storage;
+  // The kernel's addresses, pages that cannot be touched: an access past arch/ ends the program. What they hold is in
+  // `data`, at the same offsets.
   unsigned char* shared = nullptr;
-  std::size_t capacity = 0, bytes = 0;
+  std::vector<unsigned char> data;
+  std::size_t bytes = 0;
   Shadow shadow;
   std::unordered_map<std::size_t, Mbarrier> mbarriers;  // by offset
   std::vector<NamedBarrier> barriers;
@@ -82,10 +88,13 @@ struct Machine::Cta {
   Clocks end;  // what the ends of its threads come after
 };
 
+inline unsigned char* Machine::Place::data() const { return cta->data.data() + offset; }
+
 struct Machine::Transfer {
   const char* what = "";
   int issuer = 0, slot = 0;
-  std::uint32_t clock = 0;
+  // Its own times: it reads first, and writes later.
+  std::uint32_t read_clock = 0, write_clock = 0;
   Where where;
   std::shared_ptr<const View> view;  // of the issuer then
   bool by_engine = true;             // or by the thread's own path (st.async), which needs no fence

@@ -22,14 +22,13 @@ void Machine::fence_proxy_async(Where) {
 }
 
 void Machine::check_size(const char* what, int bytes, Where where) {
-  touch();
   if (bytes <= 0 || bytes % static_cast<int>(kAlignment) != 0)
     fail(FaultKind::kAlignment,
          thread_name(current_) + ": " + what + " of " + std::to_string(bytes) + " bytes at " + text_of(where));
 }
 
 Machine::Transfer& Machine::issue(const char* what, std::size_t bytes, Where where) {
-  if (free_slots_.empty()) fail(FaultKind::kLaunch, "more transfers at once than the machine follows (kSlots)");
+  if (free_slots_.empty()) fail(FaultKind::kLaunch, "more transfers at once than the machine follows (kSlots...)");
   ++statistics.transfers;
   Thread& me = self();
   if (me.snapshot == nullptr) me.snapshot = std::make_shared<const View>(me.view);
@@ -38,7 +37,10 @@ Machine::Transfer& Machine::issue(const char* what, std::size_t bytes, Where whe
   t.what = what, t.issuer = current_, t.where = where, t.bytes = bytes;
   t.slot = free_slots_.front();
   free_slots_.pop_front();
-  t.clock = ++slot_clock_[static_cast<std::size_t>(t.slot)];
+  slot_issuer_[static_cast<std::size_t>(t.slot)] = current_;
+  std::uint32_t& clock = slot_clock_[static_cast<std::size_t>(t.slot)];
+  t.read_clock = ++clock;
+  t.write_clock = ++clock;
   t.view = me.snapshot;
   transfers_.push_back(std::move(transfer));
   return t;
@@ -50,6 +52,7 @@ void Machine::remember_touch(Cta& cta, int agent, std::uint32_t clock, Where whe
 
 void Machine::bulk_load(void* shared, const void* global, int bytes, const void* mbarrier, Where where) {
   const char* what = "a bulk load";
+  touch();
   check_size(what, bytes, where);
   const auto size = static_cast<std::size_t>(bytes);
   const int region = find_region(global, size, kAlignment, false, what, where);
@@ -60,11 +63,12 @@ void Machine::bulk_load(void* shared, const void* global, int bytes, const void*
   t.from_global = global, t.from_region = region;
   t.to = to.cta, t.to_offset = to.offset;
   t.barrier = &b;
-  remember_touch(*to.cta, launch_.block * launch_.cluster + t.slot, t.clock, where);
+  remember_touch(*to.cta, engine_agent(t.slot), t.write_clock, where);
 }
 
 void Machine::bulk_store(void* global, const void* shared, int bytes, Where where) {
   const char* what = "a bulk store";
+  touch();
   check_size(what, bytes, where);
   const auto size = static_cast<std::size_t>(bytes);
   const int region = find_region(global, size, kAlignment, true, what, where);
@@ -72,7 +76,7 @@ void Machine::bulk_store(void* global, const void* shared, int bytes, Where wher
   Transfer& t = issue(what, size, where);
   t.from = from.cta, t.from_offset = from.offset;
   t.to_global = global, t.to_region = region;
-  self().open_stores.push_back({t.slot, t.clock, where});
+  self().open_stores.push_back({t.slot, t.read_clock, where});
 }
 
 void Machine::bulk_commit(Where) {
@@ -87,15 +91,15 @@ void Machine::bulk_wait_read(Where where) {
   const auto under_way = [&]() {
     return std::any_of(transfers_.begin(), transfers_.end(), [&](const std::unique_ptr<Transfer>& transfer) {
       return std::any_of(t.stores.begin(), t.stores.end(), [&](const Thread::Store& store) {
-        return store.slot == transfer->slot && store.clock == transfer->clock;
+        return store.slot == transfer->slot && store.read_clock == transfer->read_clock;
       });
     });
   };
   while (under_way()) block("bulk stores to have read their source", &t, where);
   for (const Thread::Store& store : t.stores) {
-    const std::size_t agent = static_cast<std::size_t>(launch_.block * launch_.cluster + store.slot);
-    t.view.visible[agent] = std::max(t.view.visible[agent], store.clock);
-    t.view.fenced[agent] = std::max(t.view.fenced[agent], store.clock);
+    const std::size_t agent = static_cast<std::size_t>(engine_agent(store.slot));
+    t.view.visible[agent] = std::max(t.view.visible[agent], store.read_clock);
+    t.view.fenced[agent] = std::max(t.view.fenced[agent], store.read_clock);
   }
   t.snapshot.reset();
   t.stores.clear();
@@ -103,6 +107,7 @@ void Machine::bulk_wait_read(Where where) {
 
 void Machine::bulk_push(void* peer, const void* shared, int bytes, const void* peer_mbarrier, Where where) {
   const char* what = "a bulk push";
+  touch();
   check_size(what, bytes, where);
   const auto size = static_cast<std::size_t>(bytes);
   const Place from = own_place(shared, size, kAlignment, what, where);
@@ -117,9 +122,9 @@ void Machine::bulk_push(void* peer, const void* shared, int bytes, const void* p
   t.from = from.cta, t.from_offset = from.offset;
   t.to = to.cta, t.to_offset = to.offset;
   t.barrier = &b;
-  const int agent = launch_.block * launch_.cluster + t.slot;
-  remember_touch(*from.cta, agent, t.clock, where);
-  remember_touch(*to.cta, agent, t.clock, where);
+  const int agent = engine_agent(t.slot);
+  remember_touch(*from.cta, agent, t.read_clock, where);
+  remember_touch(*to.cta, agent, t.write_clock, where);
 }
 
 void Machine::store_async(void* peer, const void* value, int bytes, const void* peer_mbarrier, Where where) {
@@ -139,14 +144,16 @@ void Machine::store_async(void* peer, const void* value, int bytes, const void* 
   t.by_engine = false;
   t.to = to.cta, t.to_offset = to.offset;
   t.barrier = &b;
-  remember_touch(*to.cta, launch_.block * launch_.cluster + t.slot, t.clock, where);
+  remember_touch(*to.cta, engine_agent(t.slot), t.write_clock, where);
 }
 
+// What was written by the copy engine is fenced for it; what st.async has written is an ordinary write.
 void Machine::complete(Mbarrier& b, const Transfer& t) {
-  const std::size_t agent = static_cast<std::size_t>(launch_.block * launch_.cluster + t.slot);
-  for (Clocks* clocks : {&b.gathered.visible, &b.gathered.fenced}) {
+  const auto agent = static_cast<std::size_t>(engine_agent(t.slot));
+  for (Clocks* clocks : {&b.gathered.visible, t.by_engine ? &b.gathered.fenced : nullptr}) {
+    if (clocks == nullptr) continue;
     if (clocks->empty()) clocks->assign(width_, 0);
-    (*clocks)[agent] = std::max((*clocks)[agent], t.clock);
+    (*clocks)[agent] = std::max((*clocks)[agent], t.write_clock);
   }
   b.bytes -= static_cast<std::int64_t>(t.bytes);
   finish_phase(b);
@@ -156,7 +163,9 @@ void Machine::deliver(std::size_t index) {
   const std::unique_ptr<Transfer> transfer = std::move(transfers_[index]);
   transfers_.erase(transfers_.begin() + static_cast<std::ptrdiff_t>(index));
   const Transfer& t = *transfer;
-  const Stamp stamp(t.where, t.clock, launch_.block * launch_.cluster + t.slot, cluster_);
+  const auto stamp = [&](bool write) {
+    return Stamp(t.where, write ? t.write_clock : t.read_clock, engine_agent(t.slot), cluster_);
+  };
   for (const Cta* cta : {t.from, t.to})
     if (cta != nullptr && cta->ended)
       fail(FaultKind::kExit, std::string(t.what) + " at " + text_of(t.where) + " by " + thread_name(t.issuer) +
@@ -167,22 +176,22 @@ void Machine::deliver(std::size_t index) {
     if (r.use == Region::kInput) return;
     access(global_[static_cast<std::size_t>(region)],
            static_cast<std::size_t>(static_cast<const unsigned char*>(p) - static_cast<const unsigned char*>(r.begin)),
-           t.bytes, write, stamp, before, &t.view->visible, r.name, nullptr);
+           t.bytes, write, stamp(write), before, &t.view->visible, r.name, nullptr);
   };
   const auto shared = [&](Cta* cta, std::size_t offset, bool write) {
-    access(cta->shadow, offset, t.bytes, write, stamp, before, &t.view->visible, "shared memory", cta);
+    access(cta->shadow, offset, t.bytes, write, stamp(write), before, &t.view->visible, "shared memory", cta);
   };
   const void* source = t.value.data();
   if (t.from != nullptr) {
     shared(t.from, t.from_offset, false);
-    source = t.from->shared + t.from_offset;
+    source = t.from->data.data() + t.from_offset;
   } else if (t.from_global != nullptr) {
     global(t.from_region, t.from_global, false);
     source = t.from_global;
   }
   if (t.to != nullptr) {
     shared(t.to, t.to_offset, true);
-    std::memcpy(t.to->shared + t.to_offset, source, t.bytes);
+    std::memcpy(t.to->data.data() + t.to_offset, source, t.bytes);
   } else {
     global(t.to_region, t.to_global, true);
     std::memcpy(t.to_global, source, t.bytes);

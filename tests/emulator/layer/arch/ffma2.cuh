@@ -10,6 +10,9 @@
 
 #include "arch/target.cuh"
 
+#ifndef VDN_EMULATED_ARCH
+#error "VDN_EMULATED_ARCH: 900 or 1000, as __CUDA_ARCH__"
+#endif
 #if VDN_EMULATED_ARCH >= 1000
 
 namespace vdn_delta::arch {

@@ -1,31 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// src/arch/vec_mem.cuh for the emulator: every access is checked before it is made.
+// src/arch/vec_mem.cuh for the emulator: every access goes through the machine, which checks it.
 #pragma once
-
-#include <cstring>
 
 #include "arch/target.cuh"
 
 namespace vdn_delta::arch {
 
 namespace detail {
-// As bytes: an array of floats is read and written as float2 and float4.
 template <class T>
 T load_shared(const void* p, Where where) {
-  machine().read_shared(p, sizeof(T), where);
   T v;
-  std::memcpy(&v, p, sizeof(T));
+  machine().read_shared(p, &v, sizeof(T), where);
   return v;
 }
 template <class T>
 void store_shared(void* p, const T& v, Where where) {
-  machine().write_shared(p, sizeof(T), where);
-  std::memcpy(p, &v, sizeof(T));
+  machine().write_shared(p, &v, sizeof(T), where);
 }
 template <class T>
 void store_global(T* p, T v, Where where) {
-  machine().write_global(p, sizeof(T), where);
+  machine().check_global_write(p, sizeof(T), where);
   *p = v;
 }
 }  // namespace detail
@@ -48,7 +43,7 @@ inline float component(const float4& lo, const float4& hi, int i) {
 }
 
 inline float load_global(const float* p, Where where = here()) {
-  machine().read_global(p, sizeof(float), where);
+  machine().check_global_read(p, sizeof(float), where);
   return *p;
 }
 inline void store_global(float* p, float v, Where where = here()) { detail::store_global(p, v, where); }
