@@ -339,6 +339,29 @@ void copies() {
   }
 }
 
+// The maker's fence, and who is behind it.
+TEST_CASE("machine: a fence for mbarriers counts for those who are behind it") {
+  const auto kernel = [](bool late) {
+    return [late]() {
+      Smem& s = smem();
+      const int t = m().thread_index();
+      if (t == 0) {
+        init(&s.ready, 1);
+        if (!late) m().mbarrier_fence_init(here());
+      }
+      cta_sync();
+      if (t == 0 && late) m().mbarrier_fence_init(here());
+      if (t == 32) {
+        arrive(&s.ready, 256);
+        m().bulk_load(s.block, in, 256, &s.ready, here());
+        wait(&s.ready, 0);
+      }
+    };
+  };
+  CHECK_RIGHT(run({}, kernel(false)));
+  CHECK_FAULT(run({}, kernel(true)), FaultKind::kProxy);
+}
+
 TEST_CASE("machine: bulk copies in and out") {
   for (int i = 0; i < 256; ++i) in[i] = static_cast<float>(i);
   std::fill(out, out + 256, -1.0f);
@@ -494,7 +517,7 @@ void push() {
       }
     } else {
       if (t == 0) arrive(&s.ready, 256);
-      wait(&s.ready, round % 2);
+      m().mbarrier_wait(&s.ready, round % 2, broken == 7 ? Acquire::kCta : Acquire::kCluster, here());
       store_global(&out[64 * round + t], load(&s.block[63 - t]));
       m().mbarrier_arrive(peer(&s.free, 0), broken == 5 ? Release::kCta : Release::kCluster, 0, true, here());
     }
@@ -510,6 +533,7 @@ TEST_CASE("machine: blocks pushed to a peer, by st.async") {
   CHECK_WRONG(run({64, 2}, push<false, 2>));
   CHECK_WRONG(run({64, 2}, push<false, 3>));
   CHECK_FAULT(run({64, 2}, push<false, 5>), FaultKind::kRace);
+  CHECK_WRONG(run({64, 2}, push<false, 7>));  // a wait at CTA scope
 }
 
 TEST_CASE("machine: blocks pushed to a peer, by bulk copies") {
@@ -534,7 +558,7 @@ TEST_CASE("machine: what st.async has written is not fenced for the copy engine"
       if (m().cluster_rank() == 0) m().store_async(peer(&s.block[t], 1), &v, 4, peer(&s.ready, 1), here());
       if (m().cluster_rank() == 1 && t == 0) {
         arrive(&s.ready, 256);
-        wait(&s.ready, 0);
+        m().mbarrier_wait(&s.ready, 0, Acquire::kCluster, here());
         if (fence) m().fence_proxy_async(here());
         m().bulk_store(out, s.block, 256, here());
         m().bulk_commit(here());
@@ -587,6 +611,25 @@ TEST_CASE("machine: a schedule repeats itself") {
   }
   CHECK(switches[0] == switches[1]);
   CHECK(switches[0] != switches[2]);
+}
+
+TEST_CASE("machine: a kernel without an end") {
+  LaunchConfig launch;
+  launch.shared_bytes = sizeof(Smem);
+  m().settings.regions.clear();
+  m().settings.schedule = Schedule();
+  const Fault fault = m().run(launch, []() {
+    for (;;) store(&smem().x[m().thread_index()], 1.0f);
+  });
+  CAPTURE(fault.text);
+  CHECK(fault.kind == FaultKind::kDeadlock);
+}
+
+TEST_CASE("machine: what a kernel throws comes out of the run, and the next run is as usual") {
+  LaunchConfig launch;
+  m().settings.regions.clear();
+  CHECK_THROWS_AS(m().run(launch, []() { throw 1; }), int);
+  CHECK_FALSE(m().run(launch, []() {}));
 }
 
 TEST_CASE("machine: launches that no device allows") {

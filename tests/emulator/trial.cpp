@@ -83,7 +83,8 @@ void expect_values(Workload* w, const std::vector<std::pair<std::int64_t, int>>&
   w->info.assign(static_cast<std::size_t>(w->batch.n), 0);
   for (const auto& [m, order] : broken) {
     support::break_pivot(&w->batch.A[static_cast<std::size_t>(m * kMatrix)], order);
-    w->info[static_cast<std::size_t>(m)] = order;
+    std::int32_t& first = w->info[static_cast<std::size_t>(m)];
+    first = first == 0 ? order : std::min(first, order);
   }
   spoil_upper_triangles(&w->batch);
 }
@@ -124,6 +125,28 @@ std::vector<Workload> workloads() {
     w.clusters = 2;
     w.offset_B = 3;
     expect_values(&w);
+    all.push_back(w);
+  }
+  {
+    Workload w;
+    w.name = "five matrices, two clusters, bulk copies, scales, bad pivots of every kind";
+    w.batch = batch_of(5, 1.0, 6);
+    w.clusters = 2;
+    w.a_scale = 2.5f, w.b_scale = 0.75f;
+    expect_values(&w, {{1, 100}, {1, 30}, {2, 1}});
+    const int infinite = 61;
+    w.batch.A[static_cast<std::size_t>(4 * kMatrix + (infinite - 1) * (support::kDim + 1))] =
+        std::numeric_limits<float>::infinity();
+    w.info[4] = infinite;
+    all.push_back(w);
+  }
+  {
+    Workload w;
+    w.name = "three matrices, two clusters, word accesses, one bad";
+    w.batch = batch_of(3, 1.0, 7);
+    w.clusters = 2;
+    w.offset_A = 1, w.offset_B = 2, w.offset_T = 3, w.offset_J = 1;
+    expect_values(&w, {{0, 5}});
     all.push_back(w);
   }
   {

@@ -32,7 +32,7 @@ struct Workload {
 };
 
 // Sets what must come out: the reference, the errors allowed (those of the four-call chain on the same input with the
-// scales multiplied into it), and `info`, 0 but for the matrices that get a first bad pivot: (matrix, order). Also
+// scales multiplied into it), and `info`, 0 but for the matrices that get bad pivots: (matrix, order). Also
 // fills A's upper triangles with NaN, since they must reach nothing.
 void expect_values(Workload* workload, const std::vector<std::pair<std::int64_t, int>>& broken = {});
 

@@ -99,9 +99,10 @@ void Machine::barrier_sync(int id, int threads, Where where) {
   const auto place = [&]() {
     return thread_name(current_) + ": barrier " + std::to_string(id) + " at " + text_of(where);
   };
-  if (threads == 0) threads = launch_.block;
+  const bool all = threads == 0;
+  if (all) threads = launch_.block;
   if (id < 0 || id >= static_cast<int>(cta.barriers.size())) fail(FaultKind::kBarrier, place() + ": no such barrier");
-  if (threads % kWarpSize != 0 && threads != launch_.block)
+  if (!all && threads % kWarpSize != 0)
     fail(FaultKind::kBarrier, place() + ": a count of " + std::to_string(threads) + " is no number of whole warps");
   const bool last_lane = meet(own_warp(), "barrier_sync", id, true, where);
   NamedBarrier& b = cta.barriers[static_cast<std::size_t>(id)];

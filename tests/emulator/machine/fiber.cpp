@@ -5,6 +5,7 @@
 #include <boost/context/preallocated.hpp>
 #include <boost/context/protected_fixedsize_stack.hpp>
 #include <cstddef>
+#include <exception>
 #include <utility>
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -55,6 +56,7 @@ struct Fiber::State {
   void *inner_fake = nullptr, *outer_fake = nullptr;
   std::function<void()> body;
   bool done = true, abandoned = false;
+  std::exception_ptr error;
 
   ~State() { allocator.deallocate(stack); }
 };
@@ -82,6 +84,8 @@ void Fiber::prepare(std::function<void()> body) {
                              try {
                                if (!s.abandoned) s.body();
                              } catch (const Abandoned&) {
+                             } catch (...) {  // the kernel's own; it may not leave the stack
+                               s.error = std::current_exception();
                              }
                              s.done = true;
                              start_switch(nullptr, s.outside);  // null: this stack is not coming back
@@ -94,6 +98,7 @@ void Fiber::resume() {
   start_switch(&s.outer_fake, s.bounds);
   s.inner = std::move(s.inner).resume();
   finish_switch(s.outer_fake, nullptr);
+  if (s.error) std::rethrow_exception(std::exchange(s.error, nullptr));
 }
 
 void Fiber::suspend() {

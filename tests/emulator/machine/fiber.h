@@ -18,7 +18,7 @@ class Fiber {
 
   // Makes the fiber ready to run `body` from its start. It must not be under way.
   void prepare(std::function<void()> body);
-  // From outside of every fiber: runs until suspend() or the end.
+  // From outside of every fiber: runs until suspend() or the end. What the body throws comes out here.
   void resume();
   // From inside: back to who called resume().
   void suspend();

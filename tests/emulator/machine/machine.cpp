@@ -22,6 +22,9 @@ struct Stop {};
 // What shared memory holds before a kernel writes it: a NaN that no arithmetic makes.
 constexpr std::uint32_t kPoison = 0x7fedbeefu;
 
+// Of a cluster: accesses and barriers, a hundred times what six matrices take. A kernel that needs more has no end.
+constexpr std::uint64_t kMostSteps = std::uint64_t{1} << 28;
+
 }  // namespace
 
 std::string text_of(Where where) {
@@ -164,6 +167,7 @@ void Machine::reset_thread(int thread, const std::function<void()>& kernel) {
 void Machine::run_cluster(int index, const std::function<void()>& kernel) {
   cluster_ = index;
   live_ = threads();
+  steps_ = 0;
   warps_.assign(static_cast<std::size_t>(warps_per_cta() * launch_.cluster), Warp());
   cluster_barrier_ = ClusterBarrier();
   transfers_.clear();
@@ -172,14 +176,20 @@ void Machine::run_cluster(int index, const std::function<void()>& kernel) {
   free_slots_.resize(static_cast<std::size_t>(slots_));
   std::iota(free_slots_.begin(), free_slots_.end(), 0);
   scheduler_ = std::make_unique<Scheduler>(settings.schedule, threads(), launch_.block);
+  const auto abandon_all = [this]() {
+    current_ = -1;
+    for (int thread = 0; thread < threads(); ++thread) threads_[static_cast<std::size_t>(thread)]->fiber.abandon();
+  };
   try {
     for (int rank = 0; rank < launch_.cluster; ++rank) reset_cta(rank, index * launch_.cluster + rank);
     for (int thread = 0; thread < threads(); ++thread) reset_thread(thread, kernel);
     loop();
   } catch (const Stop&) {
+  } catch (...) {  // thrown by the kernel
+    abandon_all();
+    throw;
   }
-  current_ = -1;
-  for (int thread = 0; thread < threads(); ++thread) threads_[static_cast<std::size_t>(thread)]->fiber.abandon();
+  abandon_all();
 }
 
 void Machine::loop() {
@@ -231,6 +241,9 @@ void Machine::end_cta(Cta& cta) {
 }
 
 void Machine::touch() {
+  if (++steps_ > kMostSteps)
+    fail(FaultKind::kDeadlock,
+         "no end after " + std::to_string(kMostSteps) + " steps; " + thread_name(current_) + " is under way");
   if (--slice_ == 0) self().fiber.suspend();
 }
 

@@ -181,7 +181,7 @@ class Machine {
   std::vector<Shadow> global_;
   std::unique_ptr<Scheduler> scheduler_;
   int cluster_ = 0, live_ = 0, current_ = -1;
-  std::uint64_t slice_ = 0;
+  std::uint64_t slice_ = 0, steps_ = 0;
 
   std::size_t width_ = 0;  // of the clocks: threads, then slots of transfers
   int slots_ = 0;

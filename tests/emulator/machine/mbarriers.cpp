@@ -29,7 +29,8 @@ void Machine::check_initialised(const Mbarrier& b, bool by_engine, const char* w
            text_of(b.init.where());
   };
   if (t.view.visible[b.init.agent] < b.init.clock) fail(FaultKind::kRace, place() + " has no order before it");
-  if (by_engine && !b.fenced_init && t.view.fenced[b.init.agent] < b.init.clock)
+  const bool fenced = b.init_fence != 0 && t.view.visible[b.init.agent] >= b.init_fence;
+  if (by_engine && !fenced && t.view.fenced[b.init.agent] < b.init.clock)
     fail(FaultKind::kProxy, place() + " lacks a fence for the copy engine");
 }
 
@@ -52,7 +53,9 @@ void Machine::mbarrier_init(const void* p, int arrivals, Where where) {
 
 void Machine::mbarrier_fence_init(Where) {
   for (auto& [offset, b] : own_cta().mbarriers)
-    if (b.init.agent == current_) b.fenced_init = true;
+    if (b.init.agent == current_ && b.init_fence == 0)
+      b.init_fence = self().view.visible[static_cast<std::size_t>(current_)];
+  advance();  // who is behind this time is behind the fence
 }
 
 void Machine::mbarrier_arrive(const void* p, Release how, int expect_bytes, bool remote, Where where) {

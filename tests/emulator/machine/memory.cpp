@@ -82,6 +82,8 @@ int Machine::find_region(const void* p, std::size_t bytes, std::size_t alignment
 
 void Machine::access(Shadow& shadow, std::size_t first_byte, std::size_t bytes, bool write, const Stamp& stamp,
                      const Clocks& before, const Clocks* unfenced, const char* memory, const Cta* cta) {
+  if (bytes == 0 || bytes % 4 != 0)
+    fail(FaultKind::kAlignment, "an access of " + std::to_string(bytes) + " bytes at " + text_of(stamp.where()));
   statistics.words += bytes / 4;
   for (std::size_t word = first_byte / 4; word < (first_byte + bytes) / 4; ++word) {
     const auto place = [&]() {

@@ -62,7 +62,7 @@ struct Machine::Mbarrier {
   std::size_t offset = 0;
   int cta = 0;
   Stamp init;
-  bool fenced_init = false;
+  std::uint32_t init_fence = 0;  // when its maker fenced it for the copy engine, by the maker's clock; 0: not
   int expected = 0, pending = 0;
   std::int64_t bytes = 0;
   std::uint64_t phase = 0;  // phases completed

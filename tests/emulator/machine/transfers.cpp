@@ -130,6 +130,9 @@ void Machine::bulk_push(void* peer, const void* shared, int bytes, const void* p
 void Machine::store_async(void* peer, const void* value, int bytes, const void* peer_mbarrier, Where where) {
   const char* what = "an asynchronous store";
   touch();
+  if (bytes != 4 && bytes != 8 && bytes != 16)
+    fail(FaultKind::kAlignment,
+         thread_name(current_) + ": " + what + " of " + std::to_string(bytes) + " bytes at " + text_of(where));
   const auto size = static_cast<std::size_t>(bytes);
   const Place to = peer_place(peer, size, size, what, where);
   const Place at = peer_place(peer_mbarrier, 8, 8, what, where);
@@ -150,7 +153,9 @@ void Machine::store_async(void* peer, const void* value, int bytes, const void* 
 // What was written by the copy engine is fenced for it; what st.async has written is an ordinary write.
 void Machine::complete(Mbarrier& b, const Transfer& t) {
   const auto agent = static_cast<std::size_t>(engine_agent(t.slot));
-  for (Clocks* clocks : {&b.gathered.visible, t.by_engine ? &b.gathered.fenced : nullptr}) {
+  const bool own = threads_[static_cast<std::size_t>(t.issuer)]->cta == b.cta;
+  View& view = own ? b.gathered : b.remote_gathered;  // a peer's is for a wait at cluster scope
+  for (Clocks* clocks : {&view.visible, t.by_engine ? &view.fenced : nullptr}) {
     if (clocks == nullptr) continue;
     if (clocks->empty()) clocks->assign(width_, 0);
     (*clocks)[agent] = std::max((*clocks)[agent], t.write_clock);
