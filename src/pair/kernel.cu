@@ -20,14 +20,15 @@ VDN_KERNEL(kThreads, kCtasPerSm) vdn_delta_factors_128_f32_pair(const Params par
   const Share share{cluster, arch::block_count() / kCluster, static_cast<int>(params.n)};
   arch::trace_time(6);
   arch::trace(7);
-  if (thread < kPanels) {
-    arch::mbarrier_init(&smem.h_ready[thread], kHReadyArrivals);
-    arch::mbarrier_init(&smem.h_free[thread], kHFreeArrivals);
+  // By the last warp, which pushes H and has nothing to do before that.
+  if (thread >= kThreads - 32 && lane < kPanels) {
+    arch::mbarrier_init(&smem.h_ready[lane], kHReadyArrivals);
+    arch::mbarrier_init(&smem.h_free[lane], kHFreeArrivals);
     arch::mbarrier_fence_init();
-    if (rank != leader) arch::mbarrier_arrive_expect(&smem.h_ready[thread], panel_bytes(thread));
+    if (rank != leader) arch::mbarrier_arrive_expect(&smem.h_ready[lane], panel_bytes(lane));
   }
   arch::warp_sync();
-  arch::cluster_arrive();
+  arch::cluster_arrive_relaxed();
   arch::wait_for_predecessor();
   if (rank == leader) {
     if (warp < kSweepWarps) {

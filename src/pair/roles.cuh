@@ -66,27 +66,33 @@ VDN_DEVICE void sweep_role(LeaderSmem& smem, const Params& params, Share share, 
 
 // The pivot blocks, one step ahead of the sweep.
 VDN_DEVICE void pivot_role(LeaderSmem& smem, const Params& params, Share share, int lane) {
-  VDN_UNROLL
-  for (int i = 0; i < kPivotRing; ++i) phases::square_factor_init(lane, smem.pivot[i]);
   VDN_NO_UNROLL
   for (int count = 0, m = share.first; m < share.n; ++count, m += share.stride) {
     int bad = 0;
-    phases::PivotPair block = phases::pivot_load(lane, params.A + matrix_offset(m), params.a_scale);
+    float mine = 1.0f;
+    phases::SquareFactor factor;
+    phases::PivotPair pair = phases::pivot_load(lane, params.A + matrix_offset(m), params.a_scale);
     VDN_NO_UNROLL
     for (int s = 0;; ++s) {
+      phases::SquareBlock block;
+      phases::square_spread(lane, pair, smem.scratch, block);
       arch::trace(10 + 8 * s);
-      bad = phases::square_factor(lane, block, kStep * s + 1, bad, smem.pivot[s % kPivotRing]);
-      if (s + 1 == kSteps && lane == 0) {
-        arch::store_shared(&smem.bad[count % kBadRing], bad);
-        if (params.info != nullptr) arch::store_global(params.info + m, bad);
-      }
+      phases::square_factor(lane, block, factor, mine);
+      phases::square_factor_publish(lane, factor, smem.pivot[s % kPivotRing]);
       arch::trace(8 + 8 * s);
+      if (s + 1 == kSteps) break;
       arch::barrier_sync<kPanel, kPanelThreads>();
       arch::trace(9 + 8 * s);
-      if (s + 1 == kSteps) break;
-      block = phases::square_form(lane, s + 1, smem.diag[(s + 1) % 2], smem.c[s % 2],
-                                  smem.pivot[s % kPivotRing].block, smem.scratch);
+      pair = phases::square_form(lane, s + 1, smem.diag[(s + 1) % 2], smem.c[s % 2], factor);
+      bad = phases::square_bad(mine, kStep * s + 1, bad);
     }
+    bad = phases::square_bad(mine, kStep * (kSteps - 1) + 1, bad);
+    if (lane == 0) {
+      arch::store_shared(&smem.bad[count % kBadRing], bad);
+      if (params.info != nullptr) arch::store_global(params.info + m, bad);
+    }
+    arch::warp_sync();
+    arch::barrier_sync<kPanel, kPanelThreads>();
   }
 }
 
@@ -102,17 +108,13 @@ VDN_DEVICE void h_role(Smem& smem, Share share, int partner, int thread) {
     for (int s = 0; s < kSteps; ++s) {
       arch::barrier_sync<kSolved, kSolvedThreads>();
       arch::trace(8 + 8 * s);
-      float w[kStep][kStep];
-      phases::square_load_w(w, smem.leader.pivot[s % kPivotRing].block);
+      const phases::SquareW w = phases::square_load_w(smem.leader.pivot[s % kPivotRing]);
       if (count > 0) arch::mbarrier_wait_peer(&smem.h_free[s], (count - 1) % 2);
       const arch::PeerAddress barrier = ready + s * static_cast<int>(sizeof(std::uint64_t));
-      VDN_UNROLL
-      for (int i = 0; i < kDim / kHThreads; ++i) {
-        const int word = thread + i * kHThreads;
-        const arch::PeerAddress out = h + (s * kPanelBytes + 4 * word);
-        phases::square_h(word, smem.leader.e[s % 2], w,
-                         [&](int k, float x) { arch::store_peer(out + 4 * kDim * k, x, barrier); });
-      }
+      const arch::PeerAddress out = h + (s * kPanelBytes + 4 * thread);
+      phases::square_h<kDim / kHThreads>(thread, kHThreads, smem.leader.e[s % 2], w, [&](int i, int k, float x) {
+        arch::store_peer(out + 4 * (kDim * k + kHThreads * i), x, barrier);
+      });
       if (s + 1 == kSteps && thread == 0)
         arch::store_peer(peer_bad, arch::load_shared(&smem.leader.bad[count % kBadRing]), barrier);
       arch::trace(9 + 8 * s);
@@ -143,7 +145,7 @@ VDN_DEVICE void inject_role(Smem& smem, const Params& params, Share share, int l
       arch::mbarrier_wait_peer(&smem.h_ready[s], count % 2);
       if (more && warp == 0 && lane == 0) arch::mbarrier_arrive_expect(&smem.h_ready[s], panel_bytes(s));
       arch::trace(10 + 8 * s);
-      phases::inject_update(tile, me, panel, smem.partner.h[s]);
+      phases::inject_update_ahead(tile, me, panel, smem.partner.h[s]);
       if (more) {
         arch::warp_sync();
         if (lane == 0) arch::mbarrier_arrive_peer(free + s * static_cast<int>(sizeof(std::uint64_t)));

@@ -19,7 +19,7 @@ struct LeaderSmem {
   phases::SquarePanel e[2];
   phases::SquarePivot pivot[kPivotRing];
   phases::DiagBlock diag[2];
-  phases::PivotScratch scratch;
+  phases::DiagBlock scratch;
   float alpha[2][kDim];
   int bad[kBadRing];
 };

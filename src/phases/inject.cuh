@@ -60,6 +60,20 @@ VDN_DEVICE void inject_update(tile::InjectTileOf<rows>& tile, InjectThread me, c
   tile::inject_update<pitch, kHPitch>(tile, panel.word + me.h * rows, h.word + me.c * 4);
 }
 
+#ifndef VDN_INJECT_PLAIN
+template <int rows, int pitch>
+VDN_DEVICE void inject_update_ahead(tile::InjectTileOf<rows>& tile, InjectThread me, const RowPanelOf<pitch>& panel,
+                                    const HPanel& h) {
+  tile::inject_update_ahead<pitch, kHPitch>(tile, panel.word + me.h * rows, h.word + me.c * 4);
+}
+#else
+template <int rows, int pitch>
+VDN_DEVICE void inject_update_ahead(tile::InjectTileOf<rows>& tile, InjectThread me, const RowPanelOf<pitch>& panel,
+                                    const HPanel& h) {
+  tile::inject_update<pitch, kHPitch>(tile, panel.word + me.h * rows, h.word + me.c * 4);
+}
+#endif
+
 // If `out`, puts J into the warp's rows of the stage; if `in`, fills the registers with b B from them. Each thread
 // takes its own elements of B out before it puts J's in their place.
 VDN_DEVICE void inject_exchange(tile::InjectTile& tile, InjectThread me, bool in, bool out, float* rows,

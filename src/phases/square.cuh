@@ -4,6 +4,7 @@
 // threads, direct global loads and stores. Mathematics: phases/sweep.cuh.
 #pragma once
 
+#include <cfloat>
 #include <cstdint>
 
 #include "arch/barrier.cuh"
@@ -17,11 +18,6 @@
 
 namespace vdn_delta::phases {
 
-VDN_DEVICE int solve_word(int k, int m) {
-  const int half = (0x99 >> k & 1) ^ 1;  // 7, 4, 3, 0: half 0
-  const int base = k >= 6 ? 0 : k >= 4 ? 7 : k >= 2 ? 12 : 15;
-  return half * kSolveHalf + base + m;
-}
 struct SquareThread {
   int r, c;
   VDN_DEVICE explicit SquareThread(int thread) : r(thread / 32 * 2 + thread % 2), c(thread % 32 / 2) {}
@@ -137,110 +133,148 @@ VDN_DEVICE void square_update(tile::SquareTile& tile, SquareThread me, const Squ
   tile::square_update<kSquarePitch, kSquarePitch>(tile, g.word + 4 * me.r, e.word + 4 * me.c);
 }
 
-// One row of H = E W from E at word `w` of its panel. `out(k, h)` takes the results.
-template <class Out>
-VDN_DEVICE void square_h(int w, const SquarePanel& e, const float (&wm)[kStep][kStep], Out out) {
-  float x[kStep];
+// W below its diagonal, out of the solve's table.
+struct SquareW {
+  float m[kStep][kStep];
+};
+VDN_DEVICE SquareW square_load_w(const SquarePivot& pivot) {
+  float t[2 * kSolveHalf];
   VDN_UNROLL
-  for (int k = 0; k < kStep; ++k) x[k] = arch::load_shared(e.word + k * kSquarePitch + w);
+  for (int half = 0; half < 2; ++half) {
+    VDN_UNROLL
+    for (int i = 0; i < 16; i += 4) {
+      const float4 v = arch::load_shared4(pivot.solve + half * kSolveHalf + i);
+      float* out = t + half * kSolveHalf + i;
+      out[0] = v.x, out[1] = v.y, out[2] = v.z, out[3] = v.w;
+    }
+  }
+  SquareW w;
+  VDN_UNROLL
+  for (int k = 1; k < kStep; ++k) {
+    VDN_UNROLL
+    for (int m = 0; m < k; ++m) w.m[k][m] = t[solve_half(k) * kSolveHalf + solve_base(k) + m];
+  }
+  return w;
+}
+// Rows of H = E W from E at the words `word`, word + 32 n, ... of its panel. `out(row, k, h)` takes the results.
+template <int rows, class Out>
+VDN_DEVICE void square_h(int word, int n, const SquarePanel& e, const SquareW& w, Out out) {
+  float x[rows][kStep];
+  VDN_UNROLL
+  for (int i = 0; i < rows; ++i) {
+    VDN_UNROLL
+    for (int k = 0; k < kStep; ++k) x[i][k] = arch::load_shared(e.word + k * kSquarePitch + word + i * n);
+  }
   VDN_UNROLL
   for (int k = 0; k < kStep; ++k) {
     VDN_UNROLL
-    for (int m = k + 1; m < kStep; ++m) x[k] = arch::ffma(wm[m][k], x[m], x[k]);
-    out(k, x[k]);
-  }
-}
-VDN_DEVICE void square_load_w(float (&wm)[kStep][kStep], const PivotBlock& pivot) {
-  VDN_UNROLL
-  for (int k = 1; k < kStep; ++k) {
-    const float4 lo = arch::load_shared4(pivot.w + k * kStep);
-    wm[k][0] = lo.x, wm[k][1] = lo.y, wm[k][2] = lo.z, wm[k][3] = lo.w;
-    if (k > 4) {
-      const float4 hi = arch::load_shared4(pivot.w + k * kStep + 4);
-      wm[k][4] = hi.x, wm[k][5] = hi.y, wm[k][6] = hi.z;
+    for (int i = 0; i < rows; ++i) {
+      VDN_UNROLL
+      for (int m = k + 1; m < kStep; ++m) x[i][k] = arch::ffma(w.m[m][k], x[i][m], x[i][k]);
+      out(i, k, x[i][k]);
     }
   }
 }
 
-// S_s = S' - G D^-1 G^T, as pivot_form.
-VDN_DEVICE PivotPair square_form(int lane, int s, const DiagBlock& diag, const SquareC& c, const PivotBlock& last,
-                                 PivotScratch& scratch) {
-  const int row = lane / 4, j = 2 * (lane % 4);
-  const float* mine = c.word + 576 * (s / 8) + 8 * (s / 2 % 4) + 36 * (s % 2 * kStep + row);
-  const float4 c0 = arch::load_shared4(mine), c1 = arch::load_shared4(mine + 4);
-  float g0 = 0.0f, g1 = 0.0f;  // G of (row, j) and (row, j + 1)
-  {
-    const float4 a0 = arch::load_shared4(last.w + j * kStep), a1 = arch::load_shared4(last.w + j * kStep + 4);
-    const float4 b0 = arch::load_shared4(last.w + (j + 1) * kStep),
-                 b1 = arch::load_shared4(last.w + (j + 1) * kStep + 4);
-    VDN_UNROLL
-    for (int m = 0; m < kStep; ++m) {
-      const float ci = arch::component(c0, c1, m);
-      g0 = arch::ffma(ci, arch::component(a0, a1, m), g0);
-      g1 = arch::ffma(ci, arch::component(b0, b1, m), g1);
-    }
-  }
-  arch::store_shared2(scratch.g + row * kGPitch + j, make_float2(g0, g1));
-  const float2 before = arch::load_shared2(diag.word + row * kStep + j);
-  const float4 d0 = arch::load_shared4(last.d_inverse), d1 = arch::load_shared4(last.d_inverse + 4);
+// The pivot warp's own: every lane holds all of W and 1 / d of the last block, so that nothing of them has to be
+// fetched.
+struct SquareFactor {
+  float w[kStep][kStep];  // below the diagonal
+  float inverse[kStep];
+};
+// S in every lane.
+struct SquareBlock {
+  float s[kStep][kStep];
+};
+
+// From two elements in each lane to all in every lane.
+VDN_DEVICE void square_spread(int lane, PivotPair pair, DiagBlock& scratch, SquareBlock& block) {
+  arch::store_shared2(scratch.word + 2 * lane, make_float2(pair.x, pair.y));
   arch::warp_sync();
-  const float4 r0 = arch::load_shared4(scratch.g + row * kGPitch),
-               r1 = arch::load_shared4(scratch.g + row * kGPitch + 4);
-  const float4 a0 = arch::load_shared4(scratch.g + j * kGPitch), a1 = arch::load_shared4(scratch.g + j * kGPitch + 4);
-  const float4 b0 = arch::load_shared4(scratch.g + (j + 1) * kGPitch),
-               b1 = arch::load_shared4(scratch.g + (j + 1) * kGPitch + 4);
+  VDN_UNROLL
+  for (int i = 0; i < kStep; ++i) {
+    const float4 lo = arch::load_shared4(scratch.word + i * kStep), hi = arch::load_shared4(scratch.word + i * kStep + 4);
+    VDN_UNROLL
+    for (int j = 0; j < kStep; ++j) block.s[i][j] = arch::component(lo, hi, j);
+  }
+  arch::warp_sync();
+}
+
+// A row of G = C W^T, summed as in pivot_form.
+VDN_DEVICE void square_form_row(float (&g)[kStep], const float* c, const SquareFactor& last) {
+  const float4 c0 = arch::load_shared4(c), c1 = arch::load_shared4(c + 4);
+  g[0] = c0.x;
+  VDN_UNROLL
+  for (int k = 1; k < kStep; ++k) {
+    g[k] = arch::fmul(c0.x, last.w[k][0]);
+    VDN_UNROLL
+    for (int m = 1; m < k; ++m) g[k] = arch::ffma(arch::component(c0, c1, m), last.w[k][m], g[k]);
+    g[k] = arch::fadd(arch::component(c0, c1, k), g[k]);
+  }
+}
+
+// S_s = S' - G D^-1 G^T, as pivot_form: two elements for each lane.
+VDN_DEVICE PivotPair square_form(int lane, int s, const DiagBlock& diag, const SquareC& c, const SquareFactor& last) {
+  const int row = lane / 4, j = 2 * (lane % 4);
+  const float* block = c.word + 576 * (s / 8) + 8 * (s / 2 % 4) + 36 * (s % 2 * kStep);
+  const float2 before = arch::load_shared2(diag.word + row * kStep + j);
+  float gi[kStep], g0[kStep], g1[kStep];
+  square_form_row(gi, block + 36 * row, last);
+  square_form_row(g0, block + 36 * j, last);
+  square_form_row(g1, block + 36 * (j + 1), last);
   float s0 = 0.0f, s1 = 0.0f;
   VDN_UNROLL
   for (int k = 0; k < kStep; ++k) {
-    const float gd = arch::fmul(arch::component(r0, r1, k), arch::component(d0, d1, k));
-    s0 = arch::ffma(gd, arch::component(a0, a1, k), s0);
-    s1 = arch::ffma(gd, arch::component(b0, b1, k), s1);
+    const float gd = arch::fmul(gi[k], last.inverse[k]);
+    s0 = arch::ffma(gd, g0[k], s0);
+    s1 = arch::ffma(gd, g1[k], s1);
   }
-  arch::warp_sync();  // scratch.g is free again
   return {arch::fadd(before.x, -s0), arch::fadd(before.y, -s1)};
 }
 
-// As pivot_factor, and the solve's table besides.
-VDN_DEVICE int square_factor(int lane, PivotPair a, int first_order, int bad, SquarePivot& out) {
-  const int row = lane / 4, t = lane % 4;
-  float inverse[kStep];
-  float d = arch::warp_shuffle(a.x, 0);
+// As pivot_factor, by every lane for itself. `mine` is pivot lane % 8, for square_bad.
+VDN_DEVICE void square_factor(int lane, SquareBlock& block, SquareFactor& out, float& mine) {
+  auto& s = block.s;
   VDN_UNROLL
   for (int k = 0; k < kStep; ++k) {
-    const auto element = [&](int i, int j) { return arch::warp_shuffle(j % 2 == 0 ? a.x : a.y, 4 * i + j / 2); };
-    if (bad == 0 && !(d > 0.0f && d <= FLT_MAX)) bad = first_order + k;
-    inverse[k] = pivot_reciprocal(d);
-    if (k + 1 < kStep) {
-      const float below = element(row, k);  // of this lane's row
-      const float ux = arch::warp_shuffle(a.x, 4 * k + t), uy = arch::warp_shuffle(a.y, 4 * k + t);
-      const float next_below = element(k + 1, k), next_right = element(k, k + 1), next_d = element(k + 1, k + 1);
-      d = arch::ffma(-arch::fmul(next_below, inverse[k]), next_right, next_d);
-      const float f = row > k ? -arch::fmul(below, inverse[k]) : 0.0f;
-      const bool in_column = row > k && t == k / 2;
-      const float x = arch::ffma(f, ux, a.x), y = arch::ffma(f, uy, a.y);
-      a.x = in_column && k % 2 == 0 ? f : x;
-      a.y = in_column && k % 2 == 1 ? f : y;
+    const float d = s[k][k];
+    mine = lane % kStep == k ? d : mine;
+    const float inverse = pivot_reciprocal(d);
+    out.inverse[k] = inverse;
+    VDN_UNROLL
+    for (int i = k + 1; i < kStep; ++i) {
+      const float f = -arch::fmul(s[i][k], inverse);
+      VDN_UNROLL
+      for (int j = k + 1; j < kStep; ++j) s[i][j] = arch::ffma(f, s[k][j], s[i][j]);
+      VDN_UNROLL
+      for (int j = 0; j < k; ++j) out.w[i][j] = arch::ffma(f, out.w[k][j], out.w[i][j]);
+      out.w[i][k] = f;
     }
   }
-  const int j = 2 * t;
-  arch::store_shared_if(j < row, out.solve + solve_word(row, j), a.x);
-  arch::store_shared_if(j + 1 < row, out.solve + solve_word(row, j + 1), a.y);
-  arch::store_shared2(out.block.w + row * kStep + j, make_float2(j < row ? a.x : (j == row ? 1.0f : 0.0f),
-                                                                 j + 1 < row ? a.y : (j + 1 == row ? 1.0f : 0.0f)));
-  if (lane == 0) {
-    arch::store_shared4(out.solve + 16, make_float4(-inverse[7], -inverse[4], -inverse[3], -inverse[0]));
-    arch::store_shared4(out.solve + kSolveHalf + 16, make_float4(-inverse[6], -inverse[5], -inverse[2], -inverse[1]));
-    arch::store_shared4(out.block.d_inverse, make_float4(inverse[0], inverse[1], inverse[2], inverse[3]));
-    arch::store_shared4(out.block.d_inverse + 4, make_float4(inverse[4], inverse[5], inverse[6], inverse[7]));
-  }
-  return bad;
 }
-// The zeros of the table, once for each block of the ring.
-VDN_DEVICE void square_factor_init(int lane, SquarePivot& out) {
-  arch::store_shared_if(lane == 0, out.solve + 11, 0.0f);               // g4's fifth
-  arch::store_shared_if(lane == 1, out.solve + 15, 0.0f);               // g0's
-  arch::store_shared_if(lane == 2, out.solve + kSolveHalf + 6, 0.0f);   // g6's seventh
-  arch::store_shared_if(lane == 3, out.solve + kSolveHalf + 14, 0.0f);  // g2's third
+VDN_DEVICE void square_factor_publish(int lane, const SquareFactor& x, SquarePivot& out) {
+  if (lane == 0) {
+    VDN_UNROLL
+    for (int half = 0; half < 2; ++half) {
+      float t[kSolveHalf];
+      VDN_UNROLL
+      for (int k = 0; k < kStep; ++k) {
+        if (solve_half(k) != half) continue;
+        VDN_UNROLL
+        for (int m = 0; m < kStep; ++m)
+          if (m < solve_base(k, 1) - solve_base(k)) t[solve_base(k) + m] = m < k ? x.w[k][m] : 0.0f;
+        t[16 + solve_slot(k)] = -x.inverse[k];
+      }
+      VDN_UNROLL
+      for (int i = 0; i < kSolveHalf; i += 4)
+        arch::store_shared4(out.solve + half * kSolveHalf + i, make_float4(t[i], t[i + 1], t[i + 2], t[i + 3]));
+    }
+  }
+}
+// The order of the first bad pivot, or `bad` if that is not 0.
+VDN_DEVICE int square_bad(float mine, int first_order, int bad) {
+  const unsigned failed = arch::warp_ballot(!(mine > 0.0f && mine <= FLT_MAX)) & 0xffu;
+  return bad == 0 && failed != 0 ? first_order + arch::lowest_bit(failed) : bad;
 }
 
 // T: its lower triangle straight to global memory, the mirrored part through the stage.
@@ -249,28 +283,39 @@ VDN_DEVICE void square_store(const tile::SquareTile& tile, SquareThread me, bool
   float alpha_j[tile::kSquareRows];
   VDN_UNROLL
   for (int q = 0; q < tile::kSquareRows; ++q) alpha_j[q] = -arch::load_shared(alpha + me.c + 16 * q);
+  float alpha_i[tile::kSquareRows];
+  VDN_UNROLL
+  for (int p = 0; p < tile::kSquareRows; ++p) alpha_i[p] = -arch::load_shared(alpha + me.r + 16 * p);
   float* column = stage.word + me.c * kSquareStagePitch + me.r;
   float* row = T + me.r * kDim + me.c;
   VDN_UNROLL
   for (int p = 0; p < tile::kSquareRows; ++p) {
-    const float alpha_i = -arch::load_shared(alpha + me.r + 16 * p);
     VDN_UNROLL
     for (int q = 0; q <= p; ++q) {
       const float x = spoiled ? arch::quiet_nan() : tile::square_element(tile, p, q);
       arch::store_shared_if(p > q || me.r > me.c, column + 16 * q * kSquareStagePitch + 16 * p, arch::fmul(alpha_j[q], x));
-      if (p > q || me.r >= me.c) arch::store_global(row + 16 * p * kDim + 16 * q, arch::fmul(alpha_i, x));
+      if (p > q || me.r >= me.c) arch::store_global(row + 16 * p * kDim + 16 * q, arch::fmul(alpha_i[p], x));
     }
   }
 }
 // The second half, behind a barrier: each of eight warps its rows j, from the diagonal to the right.
 VDN_DEVICE void square_store_mirror(int warp, int lane, const SquareStage& stage, float* T) {
-  VDN_UNROLL_BY(4)
-  for (int n = 0; n < kDim / 8; ++n) {
-    const int j = 8 * n + warp;
+  constexpr int kAtOnce = 4;
+  VDN_NO_UNROLL
+  for (int n = 0; n < kDim / 8; n += kAtOnce) {
+    float x[kAtOnce][4];
     VDN_UNROLL
-    for (int b = 0; b < 4; ++b) {
-      const int i = 32 * b + lane;
-      if (i > j) arch::store_global(T + j * kDim + i, arch::load_shared(stage.word + j * kSquareStagePitch + i));
+    for (int u = 0; u < kAtOnce; ++u) {
+      VDN_UNROLL
+      for (int b = 0; b < 4; ++b)
+        x[u][b] = arch::load_shared(stage.word + (8 * (n + u) + warp) * kSquareStagePitch + 32 * b + lane);
+    }
+    VDN_UNROLL
+    for (int u = 0; u < kAtOnce; ++u) {
+      const int j = 8 * (n + u) + warp;
+      VDN_UNROLL
+      for (int b = 0; b < 4; ++b)
+        if (32 * b + lane > j) arch::store_global(T + j * kDim + 32 * b + lane, x[u][b]);
     }
   }
 }

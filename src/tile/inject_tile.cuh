@@ -73,4 +73,44 @@ VDN_DEVICE void inject_update(InjectTileOf<n>& tile, const float* rows, const fl
   }
 }
 
+// The same with all operands of the next k loaded ahead, two k a trip: for tiles that leave the registers for it.
+#ifndef VDN_INJECT_TRIPS
+#define VDN_INJECT_TRIPS 1
+#endif
+template <int n>
+struct InjectOperands {
+  float4 a[n / 4];
+  float4 b[2];
+};
+template <int kRowPitch, int kColumnPitch, int n>
+VDN_DEVICE void inject_operands(InjectOperands<n>& x, const float* rows, const float* columns, int k) {
+  VDN_UNROLL
+  for (int g = 0; g < n / 4; ++g) x.a[g] = arch::load_shared4(rows + k * kRowPitch + 4 * g);
+  x.b[0] = arch::load_shared4(columns + k * kColumnPitch);
+  x.b[1] = arch::load_shared4(columns + k * kColumnPitch + 4 * kColumnCycle);
+}
+template <int n>
+VDN_DEVICE void inject_outer(InjectTileOf<n>& tile, const InjectOperands<n>& x) {
+  const float2 b[kColumns / 2] = {make_float2(x.b[0].y, x.b[0].x), make_float2(x.b[0].w, x.b[0].z),
+                                  make_float2(x.b[1].y, x.b[1].x), make_float2(x.b[1].w, x.b[1].z)};
+  VDN_UNROLL
+  for (int g = 0; g < n / 4; ++g) {
+    const float row[4] = {x.a[g].x, x.a[g].y, x.a[g].z, x.a[g].w};
+    VDN_UNROLL
+    for (int i = 0; i < 4; ++i) arch::ffma2_row(tile.acc[inject_row_place(4 * g + i)], row[i], b);
+  }
+}
+template <int kRowPitch, int kColumnPitch, int n>
+VDN_DEVICE void inject_update_ahead(InjectTileOf<n>& tile, const float* rows, const float* columns) {
+  InjectOperands<n> even, odd;
+  inject_operands<kRowPitch, kColumnPitch>(even, rows, columns, 0);
+  VDN_UNROLL_BY(VDN_INJECT_TRIPS)
+  for (int k = 0; k < kStep; k += 2) {
+    inject_operands<kRowPitch, kColumnPitch>(odd, rows, columns, k + 1);
+    inject_outer(tile, even);
+    if (k + 2 < kStep) inject_operands<kRowPitch, kColumnPitch>(even, rows, columns, k + 2);
+    inject_outer(tile, odd);
+  }
+}
+
 }  // namespace vdn_delta::tile
