@@ -145,15 +145,18 @@ VDN_DEVICE void inject_role(Smem& smem, const Params& params, Share share, int l
       arch::mbarrier_wait_peer(&smem.h_ready[s], count % 2);
       if (more && warp == 0 && lane == 0) arch::mbarrier_arrive_expect(&smem.h_ready[s], panel_bytes(s));
       arch::trace(10 + 8 * s);
-      phases::inject_update_ahead(tile, me, panel, smem.partner.h[s]);
+      if (s + 1 < kSteps) {
+        phases::inject_update_ahead(tile, me, panel, smem.partner.h[s]);
+      } else {
+        arch::trace(2);
+        phases::inject_finish(tile, me, panel, smem.partner.h[s], arch::load_shared(&smem.partner.bad) != 0,
+                              params.J + matrix_offset(m) + warp * kInjectRows * kDim);
+      }
       if (more) {
         arch::warp_sync();
         if (lane == 0) arch::mbarrier_arrive_peer(free + s * static_cast<int>(sizeof(std::uint64_t)));
       }
     }
-    arch::trace(2);
-    if (arch::load_shared(&smem.partner.bad) != 0) phases::inject_spoil(tile);
-    phases::inject_store(tile, me, params.J + matrix_offset(m) + warp * kInjectRows * kDim);
     arch::trace(3);
   }
 }

@@ -18,9 +18,15 @@
 
 namespace vdn_delta::phases {
 
+// A warp is 4 r by 8 c: the half of the columns that a step publishes is in whole warps, two on each scheduler's
+// pair. Lanes i and i ^ 1 share c, lanes i and i ^ 2 share r (SweepThread says why).
 struct SquareThread {
   int r, c;
-  VDN_DEVICE explicit SquareThread(int thread) : r(thread / 32 * 2 + thread % 2), c(thread % 32 / 2) {}
+  VDN_DEVICE explicit SquareThread(int thread) {
+    const int lane = thread % 32, warp = thread / 32;
+    r = warp / 2 * 4 + lane / 16 * 2 + lane % 2;
+    c = (warp ^ warp / 4) % 2 * 8 + lane / 2 % 8;
+  }
 };
 
 VDN_DEVICE void square_load(tile::SquareTile& tile, SquareThread me, const float* A, float a_scale) {
@@ -89,16 +95,24 @@ VDN_DEVICE void square_publish_block(tile::SquareTile& tile, SquareThread me, in
 }
 
 VDN_DEVICE void square_publish(tile::SquareTile& tile, SquareThread me, int s, SquareC& c, DiagBlock& next) {
-  const int half = s % 2;
-  switch (s / 2) {  // registers cannot be indexed at run time
-    case 0: square_publish_block<0>(tile, me, half, c, next); break;
-    case 1: square_publish_block<1>(tile, me, half, c, next); break;
-    case 2: square_publish_block<2>(tile, me, half, c, next); break;
-    case 3: square_publish_block<3>(tile, me, half, c, next); break;
-    case 4: square_publish_block<4>(tile, me, half, c, next); break;
-    case 5: square_publish_block<5>(tile, me, half, c, next); break;
-    case 6: square_publish_block<6>(tile, me, half, c, next); break;
-    default: square_publish_block<7>(tile, me, half, c, next); break;
+  const int half = s % 2, q = s / 2;
+  // Registers cannot be indexed at run time. A tree of branches takes less time than a table of addresses.
+  if (q < 4) {
+    if (q < 2) {
+      if (q < 1) square_publish_block<0>(tile, me, half, c, next);
+      else square_publish_block<1>(tile, me, half, c, next);
+    } else {
+      if (q < 3) square_publish_block<2>(tile, me, half, c, next);
+      else square_publish_block<3>(tile, me, half, c, next);
+    }
+  } else {
+    if (q < 6) {
+      if (q < 5) square_publish_block<4>(tile, me, half, c, next);
+      else square_publish_block<5>(tile, me, half, c, next);
+    } else {
+      if (q < 7) square_publish_block<6>(tile, me, half, c, next);
+      else square_publish_block<7>(tile, me, half, c, next);
+    }
   }
 }
 

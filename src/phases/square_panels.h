@@ -33,7 +33,7 @@ struct alignas(16) SquarePivot {
   float solve[2 * kSolveHalf];
 };
 
-constexpr int kSquareStagePitch = kDim + 2;  // 2 mod 32: free of conflicts for two r by sixteen c
+constexpr int kSquareStagePitch = kDim + 4;  // 4 mod 32: free of conflicts for four r by eight c
 struct alignas(16) SquareStage {
   float word[kDim * kSquareStagePitch];
 };

@@ -56,6 +56,9 @@ VDN_DEVICE void inject_rank1(InjectTileOf<n>& tile, float4 (&a)[n / 4], const fl
   }
 }
 
+#ifndef VDN_INJECT_UNROLL
+#define VDN_INJECT_UNROLL 1
+#endif
 // tile(row, q) += sum over k = 0..7 of rows[k][row] * columns[k][q], straight. `rows` and `columns` point at this
 // thread's first word in panel row 0; the pitches are in words.
 template <int kRowPitch, int kColumnPitch, int n>
@@ -63,11 +66,28 @@ VDN_DEVICE void inject_update(InjectTileOf<n>& tile, const float* rows, const fl
   float4 a[n / 4];
   VDN_UNROLL
   for (int g = 0; g < n / 4; ++g) a[g] = arch::load_shared4(rows + 4 * g);
-  VDN_NO_UNROLL
+  constexpr int kAtOnce = n == kInjectRows ? 1 : VDN_INJECT_UNROLL;
+  VDN_UNROLL_BY(kAtOnce)
   for (int k = 0; k < kStep; ++k) {
     float2 b[kColumns / 2];
     inject_columns(b, columns);
     inject_rank1<kRowPitch>(tile, a, b, rows, k + 1 < kStep);
+    rows += kRowPitch;
+    columns += kColumnPitch;
+  }
+}
+
+// The same for four rows alone, 4 g .. 4 g + 3.
+template <int g, int kRowPitch, int kColumnPitch, int n>
+VDN_DEVICE void inject_update_rows(InjectTileOf<n>& tile, const float* rows, const float* columns) {
+  VDN_NO_UNROLL
+  for (int k = 0; k < kStep; ++k) {
+    float2 b[kColumns / 2];
+    inject_columns(b, columns);
+    const float4 a = arch::load_shared4(rows + 4 * g);
+    const float row[4] = {a.x, a.y, a.z, a.w};
+    VDN_UNROLL
+    for (int i = 0; i < 4; ++i) arch::ffma2_row(tile.acc[inject_row_place(4 * g + i)], row[i], b);
     rows += kRowPitch;
     columns += kColumnPitch;
   }

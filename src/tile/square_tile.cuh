@@ -66,6 +66,7 @@ VDN_DEVICE void square_rank1(SquareTile& tile, arch::Pair (&sum)[kSquarePairs][2
   const float4 &a0 = x.a[0], &a1 = x.a[1];
   const float2 b0 = make_float2(x.b[0].y, x.b[0].x), b1 = make_float2(x.b[0].w, x.b[0].z);
   const float2 b2 = make_float2(x.b[1].y, x.b[1].x), b3 = make_float2(x.b[1].w, x.b[1].z);
+#ifdef VDN_SQUARE_ORDER0
   arch::ffma2_column(tile.below0, {a0.z, a0.w, a1.x, a1.y, a1.z, a1.w}, b0);
   arch::ffma2_column(sum[0], {a0.x, a0.y}, b0);
   arch::ffma2_column(tile.below1, {a1.x, a1.y, a1.z, a1.w}, b1);
@@ -73,6 +74,15 @@ VDN_DEVICE void square_rank1(SquareTile& tile, arch::Pair (&sum)[kSquarePairs][2
   arch::ffma2_column(tile.below2, {a1.z, a1.w}, b2);
   arch::ffma2_column(sum[2], {a1.x, a1.y}, b2);
   arch::ffma2_column(sum[3], {a1.z, a1.w}, b3);
+#else
+  arch::ffma2_column(sum[0], {a0.x, a0.y}, b0);
+  arch::ffma2_column(tile.below1, {a1.x, a1.y, a1.z, a1.w}, b1);
+  arch::ffma2_column(tile.below0, {a0.z, a0.w, a1.x, a1.y, a1.z, a1.w}, b0);
+  arch::ffma2_column(tile.below2, {a1.z, a1.w}, b2);
+  arch::ffma2_column(sum[2], {a1.x, a1.y}, b2);
+  arch::ffma2_column(sum[1], {a0.z, a0.w}, b1);
+  arch::ffma2_column(sum[3], {a1.z, a1.w}, b3);
+#endif
 }
 
 // tile(p, q) += sum over k = 0..7 of rows[k][p] * columns[k][q].
