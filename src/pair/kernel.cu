@@ -20,25 +20,33 @@ VDN_KERNEL(kThreads, kCtasPerSm) vdn_delta_factors_128_f32_pair(const Params par
   const Share share{cluster, arch::block_count() / kCluster, static_cast<int>(params.n)};
   arch::trace_time(6);
   arch::trace(7);
-  // By the last warp, which pushes H and has nothing to do before that.
-  if (thread >= kThreads - 32 && lane < kPanels) {
-    arch::mbarrier_init(&smem.h_ready[lane], kHReadyArrivals);
-    arch::mbarrier_init(&smem.h_free[lane], kHFreeArrivals);
-    arch::mbarrier_fence_init();
-    if (rank != leader) arch::mbarrier_arrive_expect(&smem.h_ready[lane], panel_bytes(lane));
+  if (lane == 0) {  // one thread of each warp: the lanes of one would do it one after the other
+    VDN_UNROLL
+    for (int i = 0; i < (kPanels + kWarps - 1) / kWarps; ++i) {
+      const int s = warp + i * kWarps;
+      if (s >= kPanels) continue;
+      if (rank == leader) {
+        arch::mbarrier_init(&smem.h_free[s], kHFreeArrivals);
+        arch::mbarrier_fence_init();
+      } else {
+        arch::mbarrier_init(&smem.h_ready[s], kHReadyArrivals);
+        arch::mbarrier_fence_init();
+        arch::mbarrier_arrive_expect(&smem.h_ready[s], panel_bytes(s));
+      }
+    }
   }
   arch::warp_sync();
   arch::cluster_arrive_relaxed();
   arch::wait_for_predecessor();
   if (rank == leader) {
-    if (warp < kSweepWarps) {
-      sweep_role(smem.leader, params, share, thread);
-    } else if (warp < kSweepWarps + kPivotWarps) {
+    if (thread < kPivotThreads) {
       pivot_role(smem.leader, params, share, lane);
-    } else {
-      h_role(smem, share, leader ^ 1, thread - 32 * (kSweepWarps + kPivotWarps));
+    } else if (thread < kPivotThreads + kPanelThreads) {
+      panel_role(smem, share, leader ^ 1, thread - kPivotThreads);
       arch::cluster_wait();
       return;
+    } else {
+      sweep_role(smem.leader, params, share, thread - kPivotThreads - kPanelThreads);
     }
     arch::cluster_wait();
     arch::cluster_arrive_relaxed();

@@ -50,144 +50,166 @@ VDN_DEVICE void square_load(tile::SquareTile& tile, SquareThread me, const float
   }
 }
 
-// Publishes column block s (C, with -I in the block's own rows), clears what it takes, and publishes diagonal block
-// s + 1 as it is.
+// If `yes`, sets what lies in the rows or columns of block 2 q0 + half to zero.
 template <int q0>
-VDN_DEVICE void square_publish_block(tile::SquareTile& tile, SquareThread me, int half, SquareC& c, DiagBlock& next) {
-  const int k = me.c % kStep;
-  {  // the block's columns from the diagonal down
-    const bool mine = me.c / kStep == half;
-    const float own = me.r % kStep == k ? -1.0f : 0.0f;
-    float* out = c.word + 36 * me.r + k;
-    VDN_UNROLL
-    for (int p = q0; p < tile::kSquareRows; ++p) {
-      const float x = tile::square_element(tile, p, q0);
-      const bool in_block = p == q0 && me.r / kStep == half;
-      arch::store_shared_if(mine && (p > q0 || me.r / kStep >= half), out + 576 * (p / 4) + 8 * (p % 4),
-                            in_block ? own : x);
-      if (p > q0) tile::square_set(tile, p, q0, mine ? 0.0f : x);
+VDN_DEVICE void square_clear_block(tile::SquareTile& tile, SquareThread me, int half, bool yes) {
+  const bool column = yes && me.c / kStep == half, row = yes && me.r / kStep == half;
+  VDN_UNROLL
+  for (int p = q0 + 1; p < tile::kSquareRows; ++p)
+    tile::square_set(tile, p, q0, column ? 0.0f : tile::square_element(tile, p, q0));
+  VDN_UNROLL
+  for (int q = 0; q < q0; ++q) tile::square_set(tile, q0, q, row ? 0.0f : tile::square_element(tile, q0, q));
+  tile::square_set(tile, q0, q0, row || column ? 0.0f : tile::square_element(tile, q0, q0));
+}
+
+// Publishes the columns of block s as they are, with half = s % 2 and q0 = s / 2, and clears those of block s - 1.
+template <int q0>
+VDN_DEVICE void square_publish_block(tile::SquareTile& tile, SquareThread me, int half, SquareC& raw) {
+  // The clearing first: the panel's rows of block s - 1 are zero before step s - 1 adds to them.
+  if constexpr (q0 > 0) square_clear_block<q0 - 1>(tile, me, 1, half == 0);
+  if constexpr (q0 < tile::kSquareRows) {
+    square_clear_block<q0>(tile, me, 0, half == 1);
+    {  // the block's columns from the diagonal down; above the diagonal nobody reads
+      const bool mine = me.c / kStep == half;
+      float* out = raw.word + 36 * me.r + me.c % kStep;
+      VDN_UNROLL
+      for (int p = q0; p < tile::kSquareRows; ++p)
+        arch::store_shared_if(mine && (p > q0 || me.r / kStep >= half), out + 576 * (p / 4) + 8 * (p % 4),
+                              tile::square_element(tile, p, q0));
     }
-  }
-  {  // the block's rows, left of it
-    const bool mine = me.r / kStep == half;
-    float* out = c.word + 36 * me.c + me.r % kStep;
-    VDN_UNROLL
-    for (int q = 0; q <= q0; ++q) {
-      const float x = tile::square_element(tile, q0, q);
-      arch::store_shared_if(mine && (q < q0 || me.c / kStep < half), out + 576 * (q / 4) + 8 * (q % 4), x);
-      if (q < q0) tile::square_set(tile, q0, q, mine ? 0.0f : x);
+    {  // the block's rows, left of it
+      const bool mine = me.r / kStep == half;
+      float* out = raw.word + 36 * me.c + me.r % kStep;
+      VDN_UNROLL
+      for (int q = 0; q <= q0; ++q)
+        arch::store_shared_if(mine && (q < q0 || me.c / kStep < half), out + 576 * (q / 4) + 8 * (q % 4),
+                              tile::square_element(tile, q0, q));
     }
-  }
-  // The diagonal element next goes out first; it is cleared only if it lies in the block.
-  {
-    const float x = tile::square_element(tile, q0, q0);
-    const bool pair0 = half == 0;  // the next block is in the same diagonal element
-    float y = x;
-    if constexpr (q0 + 1 < tile::kSquareRows) y = pair0 ? x : tile::square_element(tile, q0 + 1, q0 + 1);
-    const int j = me.c % kStep, i = me.r % kStep;
-    const bool store = me.r / kStep == (half ^ 1) && me.c / kStep == (half ^ 1) && i >= j &&
-                       (q0 + 1 < tile::kSquareRows || pair0);
-    arch::store_shared_if(store, next.word + i * kStep + j, y);
-    arch::store_shared_if(store, next.word + j * kStep + i, y);
-    const bool taken = me.r / kStep == half || me.c / kStep == half;
-    tile::square_set(tile, q0, q0, taken ? 0.0f : x);
   }
 }
 
-VDN_DEVICE void square_publish(tile::SquareTile& tile, SquareThread me, int s, SquareC& c, DiagBlock& next) {
+VDN_DEVICE void square_publish(tile::SquareTile& tile, SquareThread me, int s, SquareC& raw) {
   const int half = s % 2, q = s / 2;
   // Registers cannot be indexed at run time. A tree of branches takes less time than a table of addresses.
   if (q < 4) {
     if (q < 2) {
-      if (q < 1) square_publish_block<0>(tile, me, half, c, next);
-      else square_publish_block<1>(tile, me, half, c, next);
+      if (q < 1) square_publish_block<0>(tile, me, half, raw);
+      else square_publish_block<1>(tile, me, half, raw);
     } else {
-      if (q < 3) square_publish_block<2>(tile, me, half, c, next);
-      else square_publish_block<3>(tile, me, half, c, next);
+      if (q < 3) square_publish_block<2>(tile, me, half, raw);
+      else square_publish_block<3>(tile, me, half, raw);
+    }
+  } else if (q < 8) {
+    if (q < 6) {
+      if (q < 5) square_publish_block<4>(tile, me, half, raw);
+      else square_publish_block<5>(tile, me, half, raw);
+    } else {
+      if (q < 7) square_publish_block<6>(tile, me, half, raw);
+      else square_publish_block<7>(tile, me, half, raw);
     }
   } else {
-    if (q < 6) {
-      if (q < 5) square_publish_block<4>(tile, me, half, c, next);
-      else square_publish_block<5>(tile, me, half, c, next);
-    } else {
-      if (q < 7) square_publish_block<6>(tile, me, half, c, next);
-      else square_publish_block<7>(tile, me, half, c, next);
-    }
+    square_publish_block<8>(tile, me, half, raw);
   }
 }
 
-// G and E: two threads a row, neighbouring lanes, half of the k each.
-VDN_DEVICE void square_solve(int thread, const SquareC& c, const SquarePivot& pivot, SquarePanel& g, SquarePanel& e) {
-  const int w = thread / 2, half = thread % 2;
-  const float4 c0 = arch::load_shared4(c.word + square_row(w)), c1 = arch::load_shared4(c.word + square_row(w) + 4);
-  const float* table = pivot.solve + half * kSolveHalf;
-  const float4 t0 = arch::load_shared4(table), t1 = arch::load_shared4(table + 4), t2 = arch::load_shared4(table + 8),
-               t3 = arch::load_shared4(table + 12), t4 = arch::load_shared4(table + 16);
-  float ga = half == 0 ? c1.w : c1.z, gb = half == 0 ? c1.x : c1.y, gc = half == 0 ? c0.w : c0.z,
-        gd = half == 0 ? c0.x : c0.y;
-  gd = arch::ffma(t3.w, c0.x, gd);
-  ga = arch::ffma(t0.x, c0.x, ga), gb = arch::ffma(t1.w, c0.x, gb), gc = arch::ffma(t3.x, c0.x, gc);
-  ga = arch::ffma(t0.y, c0.y, ga), gb = arch::ffma(t2.x, c0.y, gb), gc = arch::ffma(t3.y, c0.y, gc);
-  ga = arch::ffma(t0.z, c0.z, ga), gb = arch::ffma(t2.y, c0.z, gb), gc = arch::ffma(t3.z, c0.z, gc);
-  ga = arch::ffma(t0.w, c0.w, ga), gb = arch::ffma(t2.z, c0.w, gb);
-  ga = arch::ffma(t1.x, c1.x, ga), gb = arch::ffma(t2.w, c1.x, gb);
-  ga = arch::ffma(t1.y, c1.y, ga);
-  ga = arch::ffma(t1.z, c1.z, ga);
-  float* rows = g.word + w;
-  float* columns = e.word + (w ^ 1);
-  const int ka = (7 - half) * kSquarePitch, kb = (4 + half) * kSquarePitch, kc = (3 - half) * kSquarePitch,
-            kd = half * kSquarePitch;
-  arch::store_shared(rows + ka, ga), arch::store_shared(columns + ka, arch::fmul(ga, t4.x));
-  arch::store_shared(rows + kb, gb), arch::store_shared(columns + kb, arch::fmul(gb, t4.y));
-  arch::store_shared(rows + kc, gc), arch::store_shared(columns + kc, arch::fmul(gc, t4.z));
-  arch::store_shared(rows + kd, gd), arch::store_shared(columns + kd, arch::fmul(gd, t4.w));
+// The panel team: one thread for each row, ahead of the sweep by one block. Row i lies at square_word(i).
+struct SquareRow {
+  int word, index;
+  VDN_DEVICE explicit SquareRow(int thread)
+      : word(thread), index(thread / 4 % 16 + 16 * (thread / 64 * 4 + thread % 4)) {}
+  VDN_DEVICE int block() const { return index / kStep; }
+};
+VDN_DEVICE void square_load_row(float (&c)[kStep], const float* p) {
+  const float4 lo = arch::load_shared4(p), hi = arch::load_shared4(p + 4);
+  VDN_UNROLL
+  for (int k = 0; k < kStep; ++k) c[k] = arch::component(lo, hi, k);
+}
+VDN_DEVICE void square_store_row(const float (&c)[kStep], float* p) {
+  arch::store_shared4(p, make_float4(c[0], c[1], c[2], c[3]));
+  arch::store_shared4(p + 4, make_float4(c[4], c[5], c[6], c[7]));
+}
+// The block's own rows: -I.
+VDN_DEVICE void square_own_row(float (&c)[kStep], SquareRow me, int s) {
+  VDN_UNROLL
+  for (int k = 0; k < kStep; ++k)
+    c[k] = me.block() == s ? (me.index % kStep == k ? -1.0f : 0.0f) : c[k];
 }
 
-VDN_DEVICE void square_update(tile::SquareTile& tile, SquareThread me, const SquarePanel& g, const SquarePanel& e) {
-  tile::square_update<kSquarePitch, kSquarePitch>(tile, g.word + 4 * me.r, e.word + 4 * me.c);
-}
-
-// W below its diagonal, out of the solve's table.
+// W below its diagonal and -1 / d, out of the solve's table.
 struct SquareW {
   float m[kStep][kStep];
+  float minus_inverse[kStep];
 };
 VDN_DEVICE SquareW square_load_w(const SquarePivot& pivot) {
   float t[2 * kSolveHalf];
   VDN_UNROLL
-  for (int half = 0; half < 2; ++half) {
-    VDN_UNROLL
-    for (int i = 0; i < 16; i += 4) {
-      const float4 v = arch::load_shared4(pivot.solve + half * kSolveHalf + i);
-      float* out = t + half * kSolveHalf + i;
-      out[0] = v.x, out[1] = v.y, out[2] = v.z, out[3] = v.w;
-    }
+  for (int i = 0; i < 2 * kSolveHalf; i += 4) {
+    const float4 v = arch::load_shared4(pivot.solve + i);
+    t[i] = v.x, t[i + 1] = v.y, t[i + 2] = v.z, t[i + 3] = v.w;
   }
   SquareW w;
   VDN_UNROLL
-  for (int k = 1; k < kStep; ++k) {
+  for (int k = 0; k < kStep; ++k) {
     VDN_UNROLL
     for (int m = 0; m < k; ++m) w.m[k][m] = t[solve_half(k) * kSolveHalf + solve_base(k) + m];
+    w.minus_inverse[k] = t[solve_half(k) * kSolveHalf + 16 + solve_slot(k)];
   }
   return w;
 }
-// Rows of H = E W from E at the words `word`, word + 32 n, ... of its panel. `out(row, k, h)` takes the results.
-template <int rows, class Out>
-VDN_DEVICE void square_h(int word, int n, const SquarePanel& e, const SquareW& w, Out out) {
-  float x[rows][kStep];
+
+// G and E of one row; rows of block `next` row by row, too.
+VDN_DEVICE void square_solve(const float (&c)[kStep], SquareRow me, const SquareW& w, float (&g)[kStep],
+                             float (&e)[kStep], SquarePanel& rows, SquarePanel& columns, int next, SquareRows& both) {
   VDN_UNROLL
-  for (int i = 0; i < rows; ++i) {
+  for (int k = 0; k < kStep; ++k) {
+    g[k] = c[k];
     VDN_UNROLL
-    for (int k = 0; k < kStep; ++k) x[i][k] = arch::load_shared(e.word + k * kSquarePitch + word + i * n);
+    for (int m = 0; m < k; ++m) g[k] = arch::ffma(w.m[k][m], c[m], g[k]);
+    e[k] = arch::fmul(g[k], w.minus_inverse[k]);
+    arch::store_shared(rows.word + k * kSquarePitch + me.word, g[k]);
+    arch::store_shared(columns.word + k * kSquarePitch + (me.word ^ 1), e[k]);
   }
+  if (me.block() == next) {
+    square_store_row(g, both.g + me.index % kStep * kStep);
+    square_store_row(e, both.e + me.index % kStep * kStep);
+  }
+}
+
+// The row of C of block `next`, from what it was before this step: the step's update of those eight columns, ahead of
+// the sweep team's.
+VDN_DEVICE void square_advance(float (&c)[kStep], SquareRow me, const float (&g)[kStep], const float (&e)[kStep],
+                               int next, const SquareC& raw, const SquareRows& both) {
+  float before[kStep], mine[kStep];
+  square_load_row(before, raw.word + square_row(me.word));
+  const bool below = me.block() > next, summed = me.index / 32 == next / 4;
+  const float* others = below ? both.e : both.g;
+  VDN_UNROLL
+  for (int k = 0; k < kStep; ++k) mine[k] = below ? g[k] : e[k];
+  VDN_UNROLL
+  for (int j = 0; j < kStep; ++j) {
+    float other[kStep];
+    square_load_row(other, others + j * kStep);
+    float t = summed ? 0.0f : before[j];
+    VDN_UNROLL
+    for (int k = 0; k < kStep; ++k) t = arch::ffma(mine[k], other[k], t);
+    c[j] = summed ? arch::fadd(before[j], t) : t;
+  }
+  square_own_row(c, me, next);
+}
+
+// H = E W of one row. `out(k, h)` takes the results; e is used up.
+template <class Out>
+VDN_DEVICE void square_h(float (&e)[kStep], const SquareW& w, Out out) {
   VDN_UNROLL
   for (int k = 0; k < kStep; ++k) {
     VDN_UNROLL
-    for (int i = 0; i < rows; ++i) {
-      VDN_UNROLL
-      for (int m = k + 1; m < kStep; ++m) x[i][k] = arch::ffma(w.m[m][k], x[i][m], x[i][k]);
-      out(i, k, x[i][k]);
-    }
+    for (int m = k + 1; m < kStep; ++m) e[k] = arch::ffma(w.m[m][k], e[m], e[k]);
+    out(k, e[k]);
   }
+}
+
+VDN_DEVICE void square_update(tile::SquareTile& tile, SquareThread me, const SquarePanel& g, const SquarePanel& e) {
+  tile::square_update<kSquarePitch, kSquarePitch>(tile, g.word + 4 * me.r, e.word + 4 * me.c);
 }
 
 // The pivot warp's own: every lane holds all of W and 1 / d of the last block, so that nothing of them has to be
@@ -227,15 +249,21 @@ VDN_DEVICE void square_form_row(float (&g)[kStep], const float* c, const SquareF
   }
 }
 
-// S_s = S' - G D^-1 G^T, as pivot_form: two elements for each lane.
-VDN_DEVICE PivotPair square_form(int lane, int s, const DiagBlock& diag, const SquareC& c, const SquareFactor& last) {
+// Two elements of the diagonal block s, mirrored from its lower triangle in the raw panel.
+VDN_DEVICE PivotPair square_before(int lane, int s, const SquareC& raw) {
   const int row = lane / 4, j = 2 * (lane % 4);
-  const float* block = c.word + 576 * (s / 8) + 8 * (s / 2 % 4) + 36 * (s % 2 * kStep);
-  const float2 before = arch::load_shared2(diag.word + row * kStep + j);
+  const float* block = raw.word + 576 * (s / 8) + 8 * (s / 2 % 4) + 36 * (s % 2 * kStep);
+  const auto element = [&](int k) { return arch::load_shared(row > k ? block + 36 * row + k : block + 36 * k + row); };
+  return {element(j), element(j + 1)};
+}
+
+// G D^-1 G^T of the block's rows, as pivot_form: two elements for each lane.
+VDN_DEVICE PivotPair square_form(int lane, const SquareNext& c, const SquareFactor& last) {
+  const int row = lane / 4, j = 2 * (lane % 4);
   float gi[kStep], g0[kStep], g1[kStep];
-  square_form_row(gi, block + 36 * row, last);
-  square_form_row(g0, block + 36 * j, last);
-  square_form_row(g1, block + 36 * (j + 1), last);
+  square_form_row(gi, c.word + kSquareNextPitch * row, last);
+  square_form_row(g0, c.word + kSquareNextPitch * j, last);
+  square_form_row(g1, c.word + kSquareNextPitch * (j + 1), last);
   float s0 = 0.0f, s1 = 0.0f;
   VDN_UNROLL
   for (int k = 0; k < kStep; ++k) {
@@ -243,7 +271,77 @@ VDN_DEVICE PivotPair square_form(int lane, int s, const DiagBlock& diag, const S
     s0 = arch::ffma(gd, g0[k], s0);
     s1 = arch::ffma(gd, g1[k], s1);
   }
-  return {arch::fadd(before.x, -s0), arch::fadd(before.y, -s1)};
+  return {s0, s1};
+}
+
+// The same with the rows of G exchanged through shared memory: fewer instructions, one more round trip.
+VDN_DEVICE PivotPair square_form_shared(int lane, const SquareNext& c, const PivotBlock& last, PivotScratch& scratch) {
+  const int row = lane / 4, j = 2 * (lane % 4);
+  float ci[kStep], wj[kStep], wk[kStep];
+  square_load_row(ci, c.word + kSquareNextPitch * row);
+  square_load_row(wj, last.w + j * kStep);
+  square_load_row(wk, last.w + (j + 1) * kStep);
+  float g0 = 0.0f, g1 = 0.0f;  // G of (row, j) and (row, j + 1)
+  VDN_UNROLL
+  for (int m = 0; m < kStep; ++m) {
+    g0 = arch::ffma(ci[m], wj[m], g0);
+    g1 = arch::ffma(ci[m], wk[m], g1);
+  }
+  arch::store_shared2(scratch.g + row * kGPitch + j, make_float2(g0, g1));
+  float d[kStep], gi[kStep], gj[kStep], gk[kStep];
+  square_load_row(d, last.d_inverse);
+  arch::warp_sync();
+  square_load_row(gi, scratch.g + row * kGPitch);
+  square_load_row(gj, scratch.g + j * kGPitch);
+  square_load_row(gk, scratch.g + (j + 1) * kGPitch);
+  float s0 = 0.0f, s1 = 0.0f;
+  VDN_UNROLL
+  for (int k = 0; k < kStep; ++k) {
+    const float gd = arch::fmul(gi[k], d[k]);
+    s0 = arch::ffma(gd, gj[k], s0);
+    s1 = arch::ffma(gd, gk[k], s1);
+  }
+  arch::warp_sync();  // scratch.g is free again
+  return {s0, s1};
+}
+
+// As pivot_factor, and the solve's table besides. `mine` is pivot lane % 8, for square_bad.
+VDN_DEVICE int solve_word(int k, int m) {
+  const int half = (0x99 >> k & 1) ^ 1;  // 7, 4, 3, 0: half 0
+  return half * kSolveHalf + (k >= 6 ? 0 : k >= 4 ? 7 : k >= 2 ? 12 : 15) + m;
+}
+VDN_DEVICE void square_factor_shuffle(int lane, PivotPair a, SquarePivot& out, float& mine) {
+  const int row = lane / 4, t = lane % 4;
+  float inverse[kStep];
+  float d = arch::warp_shuffle(a.x, 0);
+  VDN_UNROLL
+  for (int k = 0; k < kStep; ++k) {
+    const auto element = [&](int i, int j) { return arch::warp_shuffle(j % 2 == 0 ? a.x : a.y, 4 * i + j / 2); };
+    mine = lane % kStep == k ? d : mine;
+    inverse[k] = pivot_reciprocal(d);
+    if (k + 1 < kStep) {
+      const float next_below = element(k + 1, k), next_right = element(k, k + 1), next_d = element(k + 1, k + 1);
+      const float below = element(row, k);  // of this lane's row
+      const float ux = arch::warp_shuffle(a.x, 4 * k + t), uy = arch::warp_shuffle(a.y, 4 * k + t);
+      d = arch::ffma(-arch::fmul(next_below, inverse[k]), next_right, next_d);
+      const float f = row > k ? -arch::fmul(below, inverse[k]) : 0.0f;
+      const bool in_column = row > k && t == k / 2;
+      const float x = arch::ffma(f, ux, a.x), y = arch::ffma(f, uy, a.y);
+      a.x = in_column && k % 2 == 0 ? f : x;
+      a.y = in_column && k % 2 == 1 ? f : y;
+    }
+  }
+  const int j = 2 * t;
+  arch::store_shared_if(j < row, out.solve + solve_word(row, j), a.x);
+  arch::store_shared_if(j + 1 < row, out.solve + solve_word(row, j + 1), a.y);
+  arch::store_shared2(out.block.w + row * kStep + j, make_float2(j < row ? a.x : (j == row ? 1.0f : 0.0f),
+                                                                 j + 1 < row ? a.y : (j + 1 == row ? 1.0f : 0.0f)));
+  if (lane == 0) {
+    arch::store_shared4(out.solve + 16, make_float4(-inverse[7], -inverse[4], -inverse[3], -inverse[0]));
+    arch::store_shared4(out.solve + kSolveHalf + 16, make_float4(-inverse[6], -inverse[5], -inverse[2], -inverse[1]));
+    arch::store_shared4(out.block.d_inverse, make_float4(inverse[0], inverse[1], inverse[2], inverse[3]));
+    arch::store_shared4(out.block.d_inverse + 4, make_float4(inverse[4], inverse[5], inverse[6], inverse[7]));
+  }
 }
 
 // As pivot_factor, by every lane for itself. `mine` is pivot lane % 8, for square_bad.
@@ -284,6 +382,13 @@ VDN_DEVICE void square_factor_publish(int lane, const SquareFactor& x, SquarePiv
         arch::store_shared4(out.solve + half * kSolveHalf + i, make_float4(t[i], t[i + 1], t[i + 2], t[i + 3]));
     }
   }
+}
+// The zeros of the table, once for each block of the ring.
+VDN_DEVICE void square_factor_init(int lane, SquarePivot& out) {
+  arch::store_shared_if(lane == 0, out.solve + 11, 0.0f);               // g4's fifth
+  arch::store_shared_if(lane == 1, out.solve + 15, 0.0f);               // g0's
+  arch::store_shared_if(lane == 2, out.solve + kSolveHalf + 6, 0.0f);   // g6's seventh
+  arch::store_shared_if(lane == 3, out.solve + kSolveHalf + 14, 0.0f);  // g2's third
 }
 // The order of the first bad pivot, or `bad` if that is not 0.
 VDN_DEVICE int square_bad(float mine, int first_order, int bad) {

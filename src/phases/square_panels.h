@@ -10,7 +10,7 @@ namespace vdn_delta::phases {
 
 // Where index i = a + 16 b lies in a panel of 128 words: a thread's eight are two runs of four.
 constexpr int square_word(int a, int b) { return b / 4 * 64 + 4 * a + b % 4; }
-constexpr int kSquarePitch = 144;  // of G and E: 16 mod 32, so that a warp's stores for two k are free of conflicts
+constexpr int kSquarePitch = 128;  // of G and E: a warp stores 32 neighbouring words
 struct alignas(16) SquarePanel {
   float word[kStep * kSquarePitch];  // G: [k][square_word(i)]; E: [k][square_word(i) ^ 1]
 };
@@ -31,6 +31,17 @@ constexpr int solve_base(int k, int next = 0) {
 constexpr int solve_slot(int k) { return k >= 6 ? 0 : k >= 4 ? 1 : k >= 2 ? 2 : 3; }
 struct alignas(16) SquarePivot {
   float solve[2 * kSolveHalf];
+  PivotBlock block;  // the pivot warp's own
+};
+// G and E of one block's rows, row by row.
+struct alignas(16) SquareRows {
+  float g[kStep * kStep];
+  float e[kStep * kStep];
+};
+// C of the rows of the next block, for the pivot warp.
+constexpr int kSquareNextPitch = 12;  // 4 * odd
+struct alignas(16) SquareNext {
+  float word[kStep * kSquareNextPitch];
 };
 
 constexpr int kSquareStagePitch = kDim + 4;  // 4 mod 32: free of conflicts for four r by eight c

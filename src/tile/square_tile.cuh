@@ -94,8 +94,19 @@ VDN_DEVICE void square_update(SquareTile& tile, const float* rows, const float* 
   arch::Pair sum[kSquarePairs][2];
   VDN_UNROLL
   for (int u = 0; u < kSquarePairs; ++u) sum[u][0] = sum[u][1] = arch::make_pair(0.0f, 0.0f);
+#ifdef VDN_SQUARE_AHEAD
+  SquareOperands even = square_operands<kRowPitch, kColumnPitch>(rows, columns, 0);
+  VDN_UNROLL_BY(VDN_SQUARE_AHEAD)
+  for (int k = 0; k < kStep; k += 2) {
+    const SquareOperands odd = square_operands<kRowPitch, kColumnPitch>(rows, columns, k + 1);
+    square_rank1(tile, sum, even);
+    if (k + 2 < kStep) even = square_operands<kRowPitch, kColumnPitch>(rows, columns, k + 2);
+    square_rank1(tile, sum, odd);
+  }
+#else
   VDN_UNROLL_BY(VDN_SQUARE_UNROLL)
   for (int k = 0; k < kStep; ++k) square_rank1(tile, sum, square_operands<kRowPitch, kColumnPitch>(rows, columns, k));
+#endif
   VDN_UNROLL
   for (int u = 0; u < kSquarePairs; ++u) {
     VDN_UNROLL
