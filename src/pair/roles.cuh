@@ -71,7 +71,9 @@ VDN_DEVICE void pivot_role(LeaderSmem& smem, const Params& params, Share share, 
   for (int count = 0, m = share.first; m < share.n; ++count, m += share.stride) {
     int bad = 0;
     float mine = 1.0f;
+#ifdef VDN_PIVOT2
     phases::SquareFactor factor;
+#endif
     phases::PivotPair pair = phases::pivot_load(lane, params.A + matrix_offset(m), params.a_scale);
     VDN_NO_UNROLL
     for (int s = 0;; ++s) {
@@ -82,7 +84,7 @@ VDN_DEVICE void pivot_role(LeaderSmem& smem, const Params& params, Share share, 
       phases::square_factor(lane, block, factor, mine);
       phases::square_factor_publish(lane, factor, smem.pivot[s % kPivotRing]);
 #else
-      phases::square_factor_shuffle(lane, pair, smem.pivot[s % kPivotRing], mine);
+      phases::square_factor_rolled(lane, pair, smem.pivot[s % kPivotRing], mine);
 #endif
       if (s == 0) arch::barrier_sync<kSolved, kSolvedThreads>();
       if (s + 1 == kSteps) break;
@@ -177,18 +179,15 @@ VDN_DEVICE void inject_role(Smem& smem, const Params& params, Share share, int l
       arch::mbarrier_wait_peer(&smem.h_ready[s], count % 2);
       if (more && warp == 0 && lane == 0) arch::mbarrier_arrive_expect(&smem.h_ready[s], panel_bytes(s));
       arch::trace(10 + 8 * s);
-      if (s + 1 < kSteps) {
-        phases::inject_update_ahead(tile, me, panel, smem.partner.h[s]);
-      } else {
-        arch::trace(2);
-        phases::inject_finish(tile, me, panel, smem.partner.h[s], arch::load_shared(&smem.partner.bad) != 0,
-                              params.J + matrix_offset(m) + warp * kInjectRows * kDim);
-      }
+      phases::inject_update_ahead(tile, me, panel, smem.partner.h[s]);
       if (more) {
         arch::warp_sync();
         if (lane == 0) arch::mbarrier_arrive_peer(free + s * static_cast<int>(sizeof(std::uint64_t)));
       }
     }
+    arch::trace(2);
+    if (arch::load_shared(&smem.partner.bad) != 0) phases::inject_spoil(tile);
+    phases::inject_store(tile, me, params.J + matrix_offset(m) + warp * kInjectRows * kDim);
     arch::trace(3);
   }
 }

@@ -60,7 +60,13 @@ VDN_DEVICE void inject_update(tile::InjectTileOf<rows>& tile, InjectThread me, c
   tile::inject_update<pitch, kHPitch>(tile, panel.word + me.h * rows, h.word + me.c * 4);
 }
 
-#ifndef VDN_INJECT_PLAIN
+#ifdef VDN_INJECT_MOVE
+template <int rows, int pitch>
+VDN_DEVICE void inject_update_ahead(tile::InjectTileOf<rows>& tile, InjectThread me, const RowPanelOf<pitch>& panel,
+                                    const HPanel& h) {
+  tile::inject_update_move<pitch, kHPitch>(tile, panel.word + me.h * rows, h.word + me.c * 4);
+}
+#elif !defined(VDN_INJECT_PLAIN)
 template <int rows, int pitch>
 VDN_DEVICE void inject_update_ahead(tile::InjectTileOf<rows>& tile, InjectThread me, const RowPanelOf<pitch>& panel,
                                     const HPanel& h) {

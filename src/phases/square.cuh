@@ -310,6 +310,59 @@ VDN_DEVICE int solve_word(int k, int m) {
   const int half = (0x99 >> k & 1) ^ 1;  // 7, 4, 3, 0: half 0
   return half * kSolveHalf + (k >= 6 ? 0 : k >= 4 ? 7 : k >= 2 ? 12 : 15) + m;
 }
+VDN_DEVICE int solve_word_d(int k) {
+  const int half = (0x99 >> k & 1) ^ 1;
+  return half * kSolveHalf + 16 + (k >= 6 ? 0 : k >= 4 ? 1 : k >= 2 ? 2 : 3);
+}
+// As pivot_factor, two pivots a trip, so that the code is short: what runs once a step has to be fetched each time.
+// `mine` is pivot lane % 8, for square_bad.
+#ifndef VDN_FACTOR_UNROLL
+#define VDN_FACTOR_UNROLL 1
+#endif
+VDN_DEVICE void square_factor_rolled(int lane, PivotPair a, SquarePivot& out, float& mine) {
+  const int row = lane / 4, t = lane % 4;
+  float d = arch::warp_shuffle(a.x, 0), inverse_mine = 0.0f;
+  VDN_UNROLL_BY(VDN_FACTOR_UNROLL)
+  for (int h = 0; h < kStep / 2; ++h) {
+    {
+      const int k = 2 * h;
+      const float next_below = arch::warp_shuffle(a.x, 9 * h + 4), next_right = arch::warp_shuffle(a.y, 9 * h),
+                  next_d = arch::warp_shuffle(a.y, 9 * h + 4);
+      const float below = arch::warp_shuffle(a.x, 4 * row + h), ux = arch::warp_shuffle(a.x, 8 * h + t),
+                  uy = arch::warp_shuffle(a.y, 8 * h + t);
+      const float inverse = pivot_reciprocal(d);
+      if (lane % kStep == k) mine = d, inverse_mine = inverse;
+      d = arch::ffma(-arch::fmul(next_below, inverse), next_right, next_d);
+      const float f = row > k ? -arch::fmul(below, inverse) : 0.0f;
+      const float x = arch::ffma(f, ux, a.x);
+      a.y = arch::ffma(f, uy, a.y);
+      a.x = row > k && t == h ? f : x;
+    }
+    {
+      const int k = 2 * h + 1;
+      // Behind the last pivot the sources wrap around to other lanes, and what they give is not used.
+      const float next_below = arch::warp_shuffle(a.y, (9 * h + 8) % 32), next_right = arch::warp_shuffle(a.x, (9 * h + 5) % 32),
+                  next_d = arch::warp_shuffle(a.x, (9 * h + 9) % 32);
+      const float below = arch::warp_shuffle(a.y, 4 * row + h), ux = arch::warp_shuffle(a.x, 8 * h + 4 + t),
+                  uy = arch::warp_shuffle(a.y, 8 * h + 4 + t);
+      const float inverse = pivot_reciprocal(d);
+      if (lane % kStep == k) mine = d, inverse_mine = inverse;
+      d = arch::ffma(-arch::fmul(next_below, inverse), next_right, next_d);
+      const float f = row > k ? -arch::fmul(below, inverse) : 0.0f;
+      const float y = arch::ffma(f, uy, a.y);
+      a.x = row > k ? arch::ffma(f, ux, a.x) : a.x;
+      a.y = row > k ? (t == h ? f : y) : a.y;
+    }
+  }
+  const int j = 2 * t;
+  arch::store_shared_if(j < row, out.solve + solve_word(row, j), a.x);
+  arch::store_shared_if(j + 1 < row, out.solve + solve_word(row, j + 1), a.y);
+  arch::store_shared_if(lane < kStep, out.solve + solve_word_d(lane % kStep), -inverse_mine);
+  arch::store_shared_if(lane < kStep, out.block.d_inverse + lane % kStep, inverse_mine);
+  arch::store_shared2(out.block.w + row * kStep + j, make_float2(j < row ? a.x : (j == row ? 1.0f : 0.0f),
+                                                                 j + 1 < row ? a.y : (j + 1 == row ? 1.0f : 0.0f)));
+}
+
 VDN_DEVICE void square_factor_shuffle(int lane, PivotPair a, SquarePivot& out, float& mine) {
   const int row = lane / 4, t = lane % 4;
   float inverse[kStep];

@@ -93,6 +93,32 @@ VDN_DEVICE void inject_update_rows(InjectTileOf<n>& tile, const float* rows, con
   }
 }
 
+// The same, one k a trip, with the columns' operands of the next k on their way.
+template <int kRowPitch, int kColumnPitch, int n>
+VDN_DEVICE void inject_update_move(InjectTileOf<n>& tile, const float* rows, const float* columns) {
+  float4 a[n / 4];
+  VDN_UNROLL
+  for (int g = 0; g < n / 4; ++g) a[g] = arch::load_shared4(rows + 4 * g);
+  float4 b0 = arch::load_shared4(columns), b1 = arch::load_shared4(columns + 4 * kColumnCycle);
+  VDN_NO_UNROLL
+  for (int k = 0; k < kStep; ++k) {
+    const bool more = k + 1 < kStep;
+    rows += kRowPitch;
+    columns += more ? kColumnPitch : 0;
+    const float4 c0 = arch::load_shared4(columns), c1 = arch::load_shared4(columns + 4 * kColumnCycle);
+    const float2 b[kColumns / 2] = {make_float2(b0.y, b0.x), make_float2(b0.w, b0.z), make_float2(b1.y, b1.x),
+                                    make_float2(b1.w, b1.z)};
+    VDN_UNROLL
+    for (int g = 0; g < n / 4; ++g) {
+      const float row[4] = {a[g].x, a[g].y, a[g].z, a[g].w};
+      VDN_UNROLL
+      for (int i = 0; i < 4; ++i) arch::ffma2_row(tile.acc[inject_row_place(4 * g + i)], row[i], b);
+      if (more) a[g] = arch::load_shared4(rows + 4 * g);
+    }
+    b0 = c0, b1 = c1;
+  }
+}
+
 // The same with all operands of the next k loaded ahead, two k a trip: for tiles that leave the registers for it.
 #ifndef VDN_INJECT_TRIPS
 #define VDN_INJECT_TRIPS 1
