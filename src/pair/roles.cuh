@@ -37,18 +37,19 @@ VDN_DEVICE void sweep_role(LeaderSmem& smem, const Params& params, Share share, 
       arch::store_shared(smem.alpha[parity] + thread,
                          arch::load_global(params.alpha + static_cast<std::int64_t>(m) * kDim + thread));
     phases::square_load(tile, phases::SquareThread(thread), params.A + matrix_offset(m), params.a_scale);
-    phases::square_publish_block<0>(tile, phases::SquareThread(thread), 0, smem.raw[0]);
-    phases::square_publish_block<0>(tile, phases::SquareThread(thread), 1, smem.raw[1]);
     arch::trace(1);
-    arch::barrier_sync<kSolved, kSolvedThreads>();
+    phases::square_publish(tile, phases::SquareThread(thread), 0, smem.c[0], smem.diag[1]);
     VDN_NO_UNROLL
     for (int s = 0; s < kSteps; ++s) {
       arch::trace(8 + 8 * s);
-      arch::barrier_sync<kSolved, kSolvedThreads>();
+      arch::barrier_arrive<kPanel, kPanelBarrierThreads>();
       arch::trace(9 + 8 * s);
-      phases::square_update(tile, phases::SquareThread(thread), smem.g[s % 2], smem.e[s % 2]);
-      arch::trace(10 + 8 * s);
-      if (s + 1 < kSteps) phases::square_publish(tile, phases::SquareThread(thread), s + 2, smem.raw[s % 2]);
+      arch::barrier_sync<kSolved, kSolvedThreads>();
+      arch::trace(11 + 8 * s);
+      phases::square_update(tile, phases::SquareThread(thread), smem.g, smem.e);
+      arch::trace(12 + 8 * s);
+      if (s + 1 < kSteps)
+        phases::square_publish(tile, phases::SquareThread(thread), s + 1, smem.c[(s + 1) % 2], smem.diag[s % 2]);
     }
     arch::trace(2);
     const bool spoiled = arch::load_shared(&smem.bad[count % kBadRing]) != 0;
@@ -61,7 +62,7 @@ VDN_DEVICE void sweep_role(LeaderSmem& smem, const Params& params, Share share, 
   }
 }
 
-// The pivot blocks, one step ahead of the panels.
+// The pivot blocks, one step ahead of the sweep.
 VDN_DEVICE void pivot_role(LeaderSmem& smem, const Params& params, Share share, int lane) {
 #ifndef VDN_PIVOT2
   VDN_UNROLL
@@ -77,7 +78,7 @@ VDN_DEVICE void pivot_role(LeaderSmem& smem, const Params& params, Share share, 
     phases::PivotPair pair = phases::pivot_load(lane, params.A + matrix_offset(m), params.a_scale);
     VDN_NO_UNROLL
     for (int s = 0;; ++s) {
-      arch::trace(11 + 8 * s);
+      arch::trace(10 + 8 * s);
 #ifdef VDN_PIVOT2
       phases::SquareBlock block;
       phases::square_spread(lane, pair, smem.spread, block);
@@ -86,22 +87,17 @@ VDN_DEVICE void pivot_role(LeaderSmem& smem, const Params& params, Share share, 
 #else
       phases::square_factor_rolled(lane, pair, smem.pivot[s % kPivotRing], mine);
 #endif
-      if (s == 0) arch::barrier_sync<kSolved, kSolvedThreads>();
-      if (s + 1 == kSteps) break;
       arch::trace(8 + 8 * s);
-      arch::barrier_sync<kPivoted, kPivotedThreads>();
+      if (s + 1 == kSteps) break;
+      arch::barrier_sync<kPanel, kPanelBarrierThreads>();
       arch::trace(9 + 8 * s);
 #ifdef VDN_PIVOT2
-      const phases::PivotPair q = phases::square_form(lane, smem.next, factor);
+      pair = phases::square_form(lane, s + 1, smem.diag[(s + 1) % 2], smem.c[s % 2], factor);
 #else
-      const phases::PivotPair q =
-          phases::square_form_shared(lane, smem.next, smem.pivot[s % kPivotRing].block, smem.scratch);
+      pair = phases::square_form_shared(lane, s + 1, smem.diag[(s + 1) % 2], smem.c[s % 2],
+                                        smem.pivot[s % kPivotRing].block, smem.scratch);
 #endif
       bad = phases::square_bad(mine, kStep * s + 1, bad);
-      arch::trace(10 + 8 * s);
-      arch::barrier_sync<kSolved, kSolvedThreads>();
-      const phases::PivotPair before = phases::square_before(lane, s + 1, smem.raw[(s + 1) % 2]);
-      pair = {arch::fadd(before.x, -q.x), arch::fadd(before.y, -q.y)};
     }
     bad = phases::square_bad(mine, kStep * (kSteps - 1) + 1, bad);
     if (lane == 0) {
@@ -109,8 +105,7 @@ VDN_DEVICE void pivot_role(LeaderSmem& smem, const Params& params, Share share, 
       if (params.info != nullptr) arch::store_global(params.info + m, bad);
     }
     arch::warp_sync();
-    arch::barrier_sync<kPivoted, kPivotedThreads>();
-    arch::barrier_sync<kSolved, kSolvedThreads>();
+    arch::barrier_sync<kPanel, kPanelBarrierThreads>();
   }
 }
 
@@ -123,27 +118,16 @@ VDN_DEVICE void panel_role(Smem& shared, Share share, int partner, int thread) {
   const phases::SquareRow me(thread);
   VDN_NO_UNROLL
   for (int count = 0, m = share.first; m < share.n; ++count, m += share.stride) {
-    float c[kStep];
-    arch::barrier_sync<kSolved, kSolvedThreads>();
-    phases::square_load_row(c, smem.raw[0].word + phases::square_row(me.word));
-    phases::square_own_row(c, me, 0);
-    if (me.block() == 1) phases::square_store_row(c, smem.next.word + phases::kSquareNextPitch * (me.index % kStep));
     VDN_NO_UNROLL
     for (int s = 0; s < kSteps; ++s) {
       arch::trace(8 + 8 * s);
-      arch::barrier_sync<kPivoted, kPivotedThreads>();
+      arch::barrier_sync<kPanel, kPanelBarrierThreads>();
+      float c[kStep], g[kStep], e[kStep];
+      phases::square_load_row(c, smem.c[s % 2].word + phases::square_row(me.word));
       const phases::SquareW w = phases::square_load_w(smem.pivot[s % kPivotRing]);
-      float g[kStep], e[kStep];
-      phases::square_solve(c, me, w, g, e, smem.g[s % 2], smem.e[s % 2], s + 1, smem.both);
+      phases::square_solve(c, me, w, g, e, smem.g, smem.e);
       arch::trace(9 + 8 * s);
       arch::barrier_sync<kSolved, kSolvedThreads>();
-      arch::trace(10 + 8 * s);
-      if (s + 1 < kSteps) {
-        phases::square_advance(c, me, g, e, s + 1, smem.raw[(s + 1) % 2], smem.both);
-        if (me.block() == s + 2)
-          phases::square_store_row(c, smem.next.word + phases::kSquareNextPitch * (me.index % kStep));
-      }
-      arch::trace(11 + 8 * s);
       if (count == 0 && s == 0) arch::cluster_wait();  // the partner's barriers are there
       if (count > 0) arch::mbarrier_wait_peer(&shared.h_free[s], (count - 1) % 2);
       const arch::PeerAddress barrier = ready + s * static_cast<int>(sizeof(std::uint64_t));
@@ -151,7 +135,7 @@ VDN_DEVICE void panel_role(Smem& shared, Share share, int partner, int thread) {
       phases::square_h(e, w, [&](int k, float x) { arch::store_peer(out + 4 * kDim * k, x, barrier); });
       if (s + 1 == kSteps && thread == 0)
         arch::store_peer(peer_bad, arch::load_shared(&smem.bad[count % kBadRing]), barrier);
-      arch::trace(12 + 8 * s);
+      arch::trace(10 + 8 * s);
     }
   }
   arch::cluster_arrive_relaxed();

@@ -14,13 +14,12 @@ namespace vdn_delta::pair {
 
 struct LeaderSmem {
   phases::SquareStage stage;
-  phases::SquareC raw[2];      // the columns of block s, before step s - 1: sweep to panel and pivot
-  phases::SquarePanel g[2];    // panel to sweep
-  phases::SquarePanel e[2];
-  phases::SquareRows both;     // G and E of block s + 1's rows: panel to panel
-  phases::SquareNext next;     // C of block s + 1's rows: panel to pivot
+  phases::SquareC c[2];
+  phases::SquarePanel g;
+  phases::SquarePanel e;
   phases::SquarePivot pivot[kPivotRing];
-  phases::DiagBlock spread;    // the pivot warp's own
+  phases::DiagBlock diag[2];
+  phases::DiagBlock spread;
   phases::PivotScratch scratch;
   float alpha[2][kDim];
   int bad[kBadRing];
@@ -44,12 +43,12 @@ constexpr int kHFreeArrivals = kInjectWarps;
 
 // Named barriers; id 0 is the CTA's own.
 enum Barrier : int {
-  kPivoted = 1,  // pivot[s], next: pivot and panel
-  kSolved = 2,   // g, e, both of step s; raw of step s + 1: everybody
-  kStaged = 3,   // T's mirrored part is in the stage: sweep
+  kPanel = 1,   // c[s], diag[s + 1], pivot[s] are complete: sweep, pivot and panel
+  kSolved = 2,  // g and e are complete: sweep and panel
+  kStaged = 3,  // T's mirrored part is in the stage: sweep
 };
-constexpr int kPivotedThreads = kPivotThreads + kPanelThreads;
-constexpr int kSolvedThreads = kThreads;
+constexpr int kPanelBarrierThreads = kSweepThreads + kPivotThreads + kPanelThreads;
+constexpr int kSolvedThreads = kSweepThreads + kPanelThreads;
 
 static_assert(sizeof(Smem) <= 227 * 1024, "what a CTA can have on sm_90 and sm_100");
 

@@ -24,8 +24,13 @@ struct SquareThread {
   int r, c;
   VDN_DEVICE explicit SquareThread(int thread) {
     const int lane = thread % 32, warp = thread / 32;
+#ifdef VDN_MAP1
+    r = warp * 2 + lane % 2;
+    c = lane / 2;
+#else
     r = warp / 2 * 4 + lane / 16 * 2 + lane % 2;
     c = (warp ^ warp / 4) % 2 * 8 + lane / 2 % 8;
+#endif
   }
 };
 
@@ -50,69 +55,73 @@ VDN_DEVICE void square_load(tile::SquareTile& tile, SquareThread me, const float
   }
 }
 
-// If `yes`, sets what lies in the rows or columns of block 2 q0 + half to zero.
+// Publishes column block s (C, with -I in the block's own rows), clears what it takes, and publishes diagonal block
+// s + 1 as it is.
 template <int q0>
-VDN_DEVICE void square_clear_block(tile::SquareTile& tile, SquareThread me, int half, bool yes) {
-  const bool column = yes && me.c / kStep == half, row = yes && me.r / kStep == half;
-  VDN_UNROLL
-  for (int p = q0 + 1; p < tile::kSquareRows; ++p)
-    tile::square_set(tile, p, q0, column ? 0.0f : tile::square_element(tile, p, q0));
-  VDN_UNROLL
-  for (int q = 0; q < q0; ++q) tile::square_set(tile, q0, q, row ? 0.0f : tile::square_element(tile, q0, q));
-  tile::square_set(tile, q0, q0, row || column ? 0.0f : tile::square_element(tile, q0, q0));
-}
-
-// Publishes the columns of block s as they are, with half = s % 2 and q0 = s / 2, and clears those of block s - 1.
-template <int q0>
-VDN_DEVICE void square_publish_block(tile::SquareTile& tile, SquareThread me, int half, SquareC& raw) {
-  // The clearing first: the panel's rows of block s - 1 are zero before step s - 1 adds to them.
-  if constexpr (q0 > 0) square_clear_block<q0 - 1>(tile, me, 1, half == 0);
-  if constexpr (q0 < tile::kSquareRows) {
-    square_clear_block<q0>(tile, me, 0, half == 1);
-    {  // the block's columns from the diagonal down; above the diagonal nobody reads
-      const bool mine = me.c / kStep == half;
-      float* out = raw.word + 36 * me.r + me.c % kStep;
-      VDN_UNROLL
-      for (int p = q0; p < tile::kSquareRows; ++p)
-        arch::store_shared_if(mine && (p > q0 || me.r / kStep >= half), out + 576 * (p / 4) + 8 * (p % 4),
-                              tile::square_element(tile, p, q0));
+VDN_DEVICE void square_publish_block(tile::SquareTile& tile, SquareThread me, int half, SquareC& c, DiagBlock& next) {
+  const int k = me.c % kStep;
+  {  // the block's columns from the diagonal down
+    const bool mine = me.c / kStep == half;
+    const float own = me.r % kStep == k ? -1.0f : 0.0f;
+    float* out = c.word + 36 * me.r + k;
+    VDN_UNROLL
+    for (int p = q0; p < tile::kSquareRows; ++p) {
+      const float x = tile::square_element(tile, p, q0);
+      const bool in_block = p == q0 && me.r / kStep == half;
+      arch::store_shared_if(mine && (p > q0 || me.r / kStep >= half), out + 576 * (p / 4) + 8 * (p % 4),
+                            in_block ? own : x);
+      if (p > q0) tile::square_set(tile, p, q0, mine ? 0.0f : x);
     }
-    {  // the block's rows, left of it
-      const bool mine = me.r / kStep == half;
-      float* out = raw.word + 36 * me.c + me.r % kStep;
-      VDN_UNROLL
-      for (int q = 0; q <= q0; ++q)
-        arch::store_shared_if(mine && (q < q0 || me.c / kStep < half), out + 576 * (q / 4) + 8 * (q % 4),
-                              tile::square_element(tile, q0, q));
+  }
+  {  // the block's rows, left of it
+    const bool mine = me.r / kStep == half;
+    float* out = c.word + 36 * me.c + me.r % kStep;
+    VDN_UNROLL
+    for (int q = 0; q <= q0; ++q) {
+      const float x = tile::square_element(tile, q0, q);
+      arch::store_shared_if(mine && (q < q0 || me.c / kStep < half), out + 576 * (q / 4) + 8 * (q % 4), x);
+      if (q < q0) tile::square_set(tile, q0, q, mine ? 0.0f : x);
     }
+  }
+  // The diagonal element next goes out first; it is cleared only if it lies in the block.
+  {
+    const float x = tile::square_element(tile, q0, q0);
+    const bool pair0 = half == 0;  // the next block is in the same diagonal element
+    float y = x;
+    if constexpr (q0 + 1 < tile::kSquareRows) y = pair0 ? x : tile::square_element(tile, q0 + 1, q0 + 1);
+    const int j = me.c % kStep, i = me.r % kStep;
+    const bool store = me.r / kStep == (half ^ 1) && me.c / kStep == (half ^ 1) && i >= j &&
+                       (q0 + 1 < tile::kSquareRows || pair0);
+    arch::store_shared_if(store, next.word + i * kStep + j, y);
+    arch::store_shared_if(store, next.word + j * kStep + i, y);
+    const bool taken = me.r / kStep == half || me.c / kStep == half;
+    tile::square_set(tile, q0, q0, taken ? 0.0f : x);
   }
 }
 
-VDN_DEVICE void square_publish(tile::SquareTile& tile, SquareThread me, int s, SquareC& raw) {
+VDN_DEVICE void square_publish(tile::SquareTile& tile, SquareThread me, int s, SquareC& c, DiagBlock& next) {
   const int half = s % 2, q = s / 2;
   // Registers cannot be indexed at run time. A tree of branches takes less time than a table of addresses.
   if (q < 4) {
     if (q < 2) {
-      if (q < 1) square_publish_block<0>(tile, me, half, raw);
-      else square_publish_block<1>(tile, me, half, raw);
+      if (q < 1) square_publish_block<0>(tile, me, half, c, next);
+      else square_publish_block<1>(tile, me, half, c, next);
     } else {
-      if (q < 3) square_publish_block<2>(tile, me, half, raw);
-      else square_publish_block<3>(tile, me, half, raw);
-    }
-  } else if (q < 8) {
-    if (q < 6) {
-      if (q < 5) square_publish_block<4>(tile, me, half, raw);
-      else square_publish_block<5>(tile, me, half, raw);
-    } else {
-      if (q < 7) square_publish_block<6>(tile, me, half, raw);
-      else square_publish_block<7>(tile, me, half, raw);
+      if (q < 3) square_publish_block<2>(tile, me, half, c, next);
+      else square_publish_block<3>(tile, me, half, c, next);
     }
   } else {
-    square_publish_block<8>(tile, me, half, raw);
+    if (q < 6) {
+      if (q < 5) square_publish_block<4>(tile, me, half, c, next);
+      else square_publish_block<5>(tile, me, half, c, next);
+    } else {
+      if (q < 7) square_publish_block<6>(tile, me, half, c, next);
+      else square_publish_block<7>(tile, me, half, c, next);
+    }
   }
 }
 
-// The panel team: one thread for each row, ahead of the sweep by one block. Row i lies at square_word(i).
+// The panel team: one thread for each row. Row i lies at square_word(i).
 struct SquareRow {
   int word, index;
   VDN_DEVICE explicit SquareRow(int thread)
@@ -128,13 +137,6 @@ VDN_DEVICE void square_store_row(const float (&c)[kStep], float* p) {
   arch::store_shared4(p, make_float4(c[0], c[1], c[2], c[3]));
   arch::store_shared4(p + 4, make_float4(c[4], c[5], c[6], c[7]));
 }
-// The block's own rows: -I.
-VDN_DEVICE void square_own_row(float (&c)[kStep], SquareRow me, int s) {
-  VDN_UNROLL
-  for (int k = 0; k < kStep; ++k)
-    c[k] = me.block() == s ? (me.index % kStep == k ? -1.0f : 0.0f) : c[k];
-}
-
 // W below its diagonal and -1 / d, out of the solve's table.
 struct SquareW {
   float m[kStep][kStep];
@@ -157,9 +159,9 @@ VDN_DEVICE SquareW square_load_w(const SquarePivot& pivot) {
   return w;
 }
 
-// G and E of one row; rows of block `next` row by row, too.
+// G and E of one row.
 VDN_DEVICE void square_solve(const float (&c)[kStep], SquareRow me, const SquareW& w, float (&g)[kStep],
-                             float (&e)[kStep], SquarePanel& rows, SquarePanel& columns, int next, SquareRows& both) {
+                             float (&e)[kStep], SquarePanel& rows, SquarePanel& columns) {
   VDN_UNROLL
   for (int k = 0; k < kStep; ++k) {
     g[k] = c[k];
@@ -169,32 +171,6 @@ VDN_DEVICE void square_solve(const float (&c)[kStep], SquareRow me, const Square
     arch::store_shared(rows.word + k * kSquarePitch + me.word, g[k]);
     arch::store_shared(columns.word + k * kSquarePitch + (me.word ^ 1), e[k]);
   }
-  if (me.block() == next) {
-    square_store_row(g, both.g + me.index % kStep * kStep);
-    square_store_row(e, both.e + me.index % kStep * kStep);
-  }
-}
-
-// The row of C of block `next`, from what it was before this step: the step's update of those eight columns, ahead of
-// the sweep team's.
-VDN_DEVICE void square_advance(float (&c)[kStep], SquareRow me, const float (&g)[kStep], const float (&e)[kStep],
-                               int next, const SquareC& raw, const SquareRows& both) {
-  float before[kStep], mine[kStep];
-  square_load_row(before, raw.word + square_row(me.word));
-  const bool below = me.block() > next, summed = me.index / 32 == next / 4;
-  const float* others = below ? both.e : both.g;
-  VDN_UNROLL
-  for (int k = 0; k < kStep; ++k) mine[k] = below ? g[k] : e[k];
-  VDN_UNROLL
-  for (int j = 0; j < kStep; ++j) {
-    float other[kStep];
-    square_load_row(other, others + j * kStep);
-    float t = summed ? 0.0f : before[j];
-    VDN_UNROLL
-    for (int k = 0; k < kStep; ++k) t = arch::ffma(mine[k], other[k], t);
-    c[j] = summed ? arch::fadd(before[j], t) : t;
-  }
-  square_own_row(c, me, next);
 }
 
 // H = E W of one row. `out(k, h)` takes the results; e is used up.
@@ -249,21 +225,15 @@ VDN_DEVICE void square_form_row(float (&g)[kStep], const float* c, const SquareF
   }
 }
 
-// Two elements of the diagonal block s, mirrored from its lower triangle in the raw panel.
-VDN_DEVICE PivotPair square_before(int lane, int s, const SquareC& raw) {
+// S_s = S' - G D^-1 G^T, as pivot_form: two elements for each lane.
+VDN_DEVICE PivotPair square_form(int lane, int s, const DiagBlock& diag, const SquareC& c, const SquareFactor& last) {
   const int row = lane / 4, j = 2 * (lane % 4);
-  const float* block = raw.word + 576 * (s / 8) + 8 * (s / 2 % 4) + 36 * (s % 2 * kStep);
-  const auto element = [&](int k) { return arch::load_shared(row > k ? block + 36 * row + k : block + 36 * k + row); };
-  return {element(j), element(j + 1)};
-}
-
-// G D^-1 G^T of the block's rows, as pivot_form: two elements for each lane.
-VDN_DEVICE PivotPair square_form(int lane, const SquareNext& c, const SquareFactor& last) {
-  const int row = lane / 4, j = 2 * (lane % 4);
+  const float* block = c.word + 576 * (s / 8) + 8 * (s / 2 % 4) + 36 * (s % 2 * kStep);
+  const float2 before = arch::load_shared2(diag.word + row * kStep + j);
   float gi[kStep], g0[kStep], g1[kStep];
-  square_form_row(gi, c.word + kSquareNextPitch * row, last);
-  square_form_row(g0, c.word + kSquareNextPitch * j, last);
-  square_form_row(g1, c.word + kSquareNextPitch * (j + 1), last);
+  square_form_row(gi, block + 36 * row, last);
+  square_form_row(g0, block + 36 * j, last);
+  square_form_row(g1, block + 36 * (j + 1), last);
   float s0 = 0.0f, s1 = 0.0f;
   VDN_UNROLL
   for (int k = 0; k < kStep; ++k) {
@@ -271,130 +241,7 @@ VDN_DEVICE PivotPair square_form(int lane, const SquareNext& c, const SquareFact
     s0 = arch::ffma(gd, g0[k], s0);
     s1 = arch::ffma(gd, g1[k], s1);
   }
-  return {s0, s1};
-}
-
-// The same with the rows of G exchanged through shared memory: fewer instructions, one more round trip.
-VDN_DEVICE PivotPair square_form_shared(int lane, const SquareNext& c, const PivotBlock& last, PivotScratch& scratch) {
-  const int row = lane / 4, j = 2 * (lane % 4);
-  float ci[kStep], wj[kStep], wk[kStep];
-  square_load_row(ci, c.word + kSquareNextPitch * row);
-  square_load_row(wj, last.w + j * kStep);
-  square_load_row(wk, last.w + (j + 1) * kStep);
-  float g0 = 0.0f, g1 = 0.0f;  // G of (row, j) and (row, j + 1)
-  VDN_UNROLL
-  for (int m = 0; m < kStep; ++m) {
-    g0 = arch::ffma(ci[m], wj[m], g0);
-    g1 = arch::ffma(ci[m], wk[m], g1);
-  }
-  arch::store_shared2(scratch.g + row * kGPitch + j, make_float2(g0, g1));
-  float d[kStep], gi[kStep], gj[kStep], gk[kStep];
-  square_load_row(d, last.d_inverse);
-  arch::warp_sync();
-  square_load_row(gi, scratch.g + row * kGPitch);
-  square_load_row(gj, scratch.g + j * kGPitch);
-  square_load_row(gk, scratch.g + (j + 1) * kGPitch);
-  float s0 = 0.0f, s1 = 0.0f;
-  VDN_UNROLL
-  for (int k = 0; k < kStep; ++k) {
-    const float gd = arch::fmul(gi[k], d[k]);
-    s0 = arch::ffma(gd, gj[k], s0);
-    s1 = arch::ffma(gd, gk[k], s1);
-  }
-  arch::warp_sync();  // scratch.g is free again
-  return {s0, s1};
-}
-
-// As pivot_factor, and the solve's table besides. `mine` is pivot lane % 8, for square_bad.
-VDN_DEVICE int solve_word(int k, int m) {
-  const int half = (0x99 >> k & 1) ^ 1;  // 7, 4, 3, 0: half 0
-  return half * kSolveHalf + (k >= 6 ? 0 : k >= 4 ? 7 : k >= 2 ? 12 : 15) + m;
-}
-VDN_DEVICE int solve_word_d(int k) {
-  const int half = (0x99 >> k & 1) ^ 1;
-  return half * kSolveHalf + 16 + (k >= 6 ? 0 : k >= 4 ? 1 : k >= 2 ? 2 : 3);
-}
-// As pivot_factor, two pivots a trip, so that the code is short: what runs once a step has to be fetched each time.
-// `mine` is pivot lane % 8, for square_bad.
-#ifndef VDN_FACTOR_UNROLL
-#define VDN_FACTOR_UNROLL 1
-#endif
-VDN_DEVICE void square_factor_rolled(int lane, PivotPair a, SquarePivot& out, float& mine) {
-  const int row = lane / 4, t = lane % 4;
-  float d = arch::warp_shuffle(a.x, 0), inverse_mine = 0.0f;
-  VDN_UNROLL_BY(VDN_FACTOR_UNROLL)
-  for (int h = 0; h < kStep / 2; ++h) {
-    {
-      const int k = 2 * h;
-      const float next_below = arch::warp_shuffle(a.x, 9 * h + 4), next_right = arch::warp_shuffle(a.y, 9 * h),
-                  next_d = arch::warp_shuffle(a.y, 9 * h + 4);
-      const float below = arch::warp_shuffle(a.x, 4 * row + h), ux = arch::warp_shuffle(a.x, 8 * h + t),
-                  uy = arch::warp_shuffle(a.y, 8 * h + t);
-      const float inverse = pivot_reciprocal(d);
-      if (lane % kStep == k) mine = d, inverse_mine = inverse;
-      d = arch::ffma(-arch::fmul(next_below, inverse), next_right, next_d);
-      const float f = row > k ? -arch::fmul(below, inverse) : 0.0f;
-      const float x = arch::ffma(f, ux, a.x);
-      a.y = arch::ffma(f, uy, a.y);
-      a.x = row > k && t == h ? f : x;
-    }
-    {
-      const int k = 2 * h + 1;
-      // Behind the last pivot the sources wrap around to other lanes, and what they give is not used.
-      const float next_below = arch::warp_shuffle(a.y, (9 * h + 8) % 32), next_right = arch::warp_shuffle(a.x, (9 * h + 5) % 32),
-                  next_d = arch::warp_shuffle(a.x, (9 * h + 9) % 32);
-      const float below = arch::warp_shuffle(a.y, 4 * row + h), ux = arch::warp_shuffle(a.x, 8 * h + 4 + t),
-                  uy = arch::warp_shuffle(a.y, 8 * h + 4 + t);
-      const float inverse = pivot_reciprocal(d);
-      if (lane % kStep == k) mine = d, inverse_mine = inverse;
-      d = arch::ffma(-arch::fmul(next_below, inverse), next_right, next_d);
-      const float f = row > k ? -arch::fmul(below, inverse) : 0.0f;
-      const float y = arch::ffma(f, uy, a.y);
-      a.x = row > k ? arch::ffma(f, ux, a.x) : a.x;
-      a.y = row > k ? (t == h ? f : y) : a.y;
-    }
-  }
-  const int j = 2 * t;
-  arch::store_shared_if(j < row, out.solve + solve_word(row, j), a.x);
-  arch::store_shared_if(j + 1 < row, out.solve + solve_word(row, j + 1), a.y);
-  arch::store_shared_if(lane < kStep, out.solve + solve_word_d(lane % kStep), -inverse_mine);
-  arch::store_shared_if(lane < kStep, out.block.d_inverse + lane % kStep, inverse_mine);
-  arch::store_shared2(out.block.w + row * kStep + j, make_float2(j < row ? a.x : (j == row ? 1.0f : 0.0f),
-                                                                 j + 1 < row ? a.y : (j + 1 == row ? 1.0f : 0.0f)));
-}
-
-VDN_DEVICE void square_factor_shuffle(int lane, PivotPair a, SquarePivot& out, float& mine) {
-  const int row = lane / 4, t = lane % 4;
-  float inverse[kStep];
-  float d = arch::warp_shuffle(a.x, 0);
-  VDN_UNROLL
-  for (int k = 0; k < kStep; ++k) {
-    const auto element = [&](int i, int j) { return arch::warp_shuffle(j % 2 == 0 ? a.x : a.y, 4 * i + j / 2); };
-    mine = lane % kStep == k ? d : mine;
-    inverse[k] = pivot_reciprocal(d);
-    if (k + 1 < kStep) {
-      const float next_below = element(k + 1, k), next_right = element(k, k + 1), next_d = element(k + 1, k + 1);
-      const float below = element(row, k);  // of this lane's row
-      const float ux = arch::warp_shuffle(a.x, 4 * k + t), uy = arch::warp_shuffle(a.y, 4 * k + t);
-      d = arch::ffma(-arch::fmul(next_below, inverse[k]), next_right, next_d);
-      const float f = row > k ? -arch::fmul(below, inverse[k]) : 0.0f;
-      const bool in_column = row > k && t == k / 2;
-      const float x = arch::ffma(f, ux, a.x), y = arch::ffma(f, uy, a.y);
-      a.x = in_column && k % 2 == 0 ? f : x;
-      a.y = in_column && k % 2 == 1 ? f : y;
-    }
-  }
-  const int j = 2 * t;
-  arch::store_shared_if(j < row, out.solve + solve_word(row, j), a.x);
-  arch::store_shared_if(j + 1 < row, out.solve + solve_word(row, j + 1), a.y);
-  arch::store_shared2(out.block.w + row * kStep + j, make_float2(j < row ? a.x : (j == row ? 1.0f : 0.0f),
-                                                                 j + 1 < row ? a.y : (j + 1 == row ? 1.0f : 0.0f)));
-  if (lane == 0) {
-    arch::store_shared4(out.solve + 16, make_float4(-inverse[7], -inverse[4], -inverse[3], -inverse[0]));
-    arch::store_shared4(out.solve + kSolveHalf + 16, make_float4(-inverse[6], -inverse[5], -inverse[2], -inverse[1]));
-    arch::store_shared4(out.block.d_inverse, make_float4(inverse[0], inverse[1], inverse[2], inverse[3]));
-    arch::store_shared4(out.block.d_inverse + 4, make_float4(inverse[4], inverse[5], inverse[6], inverse[7]));
-  }
+  return {arch::fadd(before.x, -s0), arch::fadd(before.y, -s1)};
 }
 
 // As pivot_factor, by every lane for itself. `mine` is pivot lane % 8, for square_bad.
@@ -443,6 +290,89 @@ VDN_DEVICE void square_factor_init(int lane, SquarePivot& out) {
   arch::store_shared_if(lane == 2, out.solve + kSolveHalf + 6, 0.0f);   // g6's seventh
   arch::store_shared_if(lane == 3, out.solve + kSolveHalf + 14, 0.0f);  // g2's third
 }
+// Where the table has W_km, and -1 / d_k.
+VDN_DEVICE int solve_word(int k, int m) {
+  const int half = (0x99 >> k & 1) ^ 1;  // 7, 4, 3, 0: half 0
+  return half * kSolveHalf + (k >= 6 ? 0 : k >= 4 ? 7 : k >= 2 ? 12 : 15) + m;
+}
+VDN_DEVICE int solve_word_d(int k) {
+  const int half = (0x99 >> k & 1) ^ 1;
+  return half * kSolveHalf + 16 + (k >= 6 ? 0 : k >= 4 ? 1 : k >= 2 ? 2 : 3);
+}
+
+// S = S' - G D^-1 G^T, the rows of G exchanged through shared memory.
+VDN_DEVICE PivotPair square_form_shared(int lane, int s, const DiagBlock& diag, const SquareC& c, const PivotBlock& last,
+                                        PivotScratch& scratch) {
+  const int row = lane / 4, j = 2 * (lane % 4);
+  float ci[kStep], wj[kStep], wk[kStep];
+  square_load_row(ci, c.word + 576 * (s / 8) + 8 * (s / 2 % 4) + 36 * (s % 2 * kStep + row));
+  square_load_row(wj, last.w + j * kStep);
+  square_load_row(wk, last.w + (j + 1) * kStep);
+  float g0 = 0.0f, g1 = 0.0f;  // G of (row, j) and (row, j + 1)
+  VDN_UNROLL
+  for (int m = 0; m < kStep; ++m) {
+    g0 = arch::ffma(ci[m], wj[m], g0);
+    g1 = arch::ffma(ci[m], wk[m], g1);
+  }
+  arch::store_shared2(scratch.g + row * kGPitch + j, make_float2(g0, g1));
+  float d[kStep], gi[kStep], gj[kStep], gk[kStep];
+  const float2 before = arch::load_shared2(diag.word + row * kStep + j);
+  square_load_row(d, last.d_inverse);
+  arch::warp_sync();
+  square_load_row(gi, scratch.g + row * kGPitch);
+  square_load_row(gj, scratch.g + j * kGPitch);
+  square_load_row(gk, scratch.g + (j + 1) * kGPitch);
+  float s0 = 0.0f, s1 = 0.0f;
+  VDN_UNROLL
+  for (int k = 0; k < kStep; ++k) {
+    const float gd = arch::fmul(gi[k], d[k]);
+    s0 = arch::ffma(gd, gj[k], s0);
+    s1 = arch::ffma(gd, gk[k], s1);
+  }
+  arch::warp_sync();  // scratch.g is free again
+  return {arch::fadd(before.x, -s0), arch::fadd(before.y, -s1)};
+}
+
+// As pivot_factor, two pivots a trip, so that the code is short: what runs once a step has to be fetched each time.
+// `mine` is pivot lane % 8, for square_bad.
+#ifndef VDN_FACTOR_UNROLL
+#define VDN_FACTOR_UNROLL 1
+#endif
+VDN_DEVICE void square_factor_rolled(int lane, PivotPair a, SquarePivot& out, float& mine) {
+  const int row = lane / 4, t = lane % 4;
+  float d = arch::warp_shuffle(a.x, 0), inverse_mine = 0.0f;
+  int order = lane % kStep, left = row;  // minus the current pivot
+  VDN_UNROLL_BY(VDN_FACTOR_UNROLL)
+  for (int h = 0; h < kStep / 2; ++h) {
+    // Behind the last pivot the sources wrap around to other lanes, and what they give is not used.
+    VDN_UNROLL
+    for (int odd = 0; odd < 2; ++odd) {
+      const float next_below = arch::warp_shuffle(odd ? a.y : a.x, 9 * h + (odd ? 8 : 4)),
+                  next_right = arch::warp_shuffle(odd ? a.x : a.y, 9 * h + (odd ? 5 : 0)),
+                  next_d = arch::warp_shuffle(odd ? a.x : a.y, 9 * h + (odd ? 9 : 4));
+      float below = arch::warp_shuffle(odd ? a.y : a.x, 4 * row + h);
+      const float ux = arch::warp_shuffle(a.x, 8 * h + 4 * odd + t), uy = arch::warp_shuffle(a.y, 8 * h + 4 * odd + t);
+      const float inverse = pivot_reciprocal(d);
+      mine = order == odd ? d : mine;
+      inverse_mine = order == odd ? inverse : inverse_mine;
+      d = arch::ffma(arch::fmul(-next_below, inverse), next_right, next_d);
+      const bool under = left > odd;  // rows up to the pivot's stay
+      const float f = arch::fmul(-below, inverse);
+      const float x = arch::ffma(f, ux, a.x), y = arch::ffma(f, uy, a.y);
+      a.x = under ? (!odd && t == h ? f : x) : a.x;
+      a.y = under ? (odd && t == h ? f : y) : a.y;
+    }
+    order -= 2, left -= 2;
+  }
+  const int j = 2 * t;
+  arch::store_shared_if(j < row, out.solve + solve_word(row, j), a.x);
+  arch::store_shared_if(j + 1 < row, out.solve + solve_word(row, j + 1), a.y);
+  arch::store_shared_if(lane < kStep, out.solve + solve_word_d(lane % kStep), -inverse_mine);
+  arch::store_shared_if(lane < kStep, out.block.d_inverse + lane % kStep, inverse_mine);
+  arch::store_shared2(out.block.w + row * kStep + j, make_float2(j < row ? a.x : (j == row ? 1.0f : 0.0f),
+                                                                 j + 1 < row ? a.y : (j + 1 == row ? 1.0f : 0.0f)));
+}
+
 // The order of the first bad pivot, or `bad` if that is not 0.
 VDN_DEVICE int square_bad(float mine, int first_order, int bad) {
   const unsigned failed = arch::warp_ballot(!(mine > 0.0f && mine <= FLT_MAX)) & 0xffu;

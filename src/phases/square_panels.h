@@ -33,16 +33,6 @@ struct alignas(16) SquarePivot {
   float solve[2 * kSolveHalf];
   PivotBlock block;  // the pivot warp's own
 };
-// G and E of one block's rows, row by row.
-struct alignas(16) SquareRows {
-  float g[kStep * kStep];
-  float e[kStep * kStep];
-};
-// C of the rows of the next block, for the pivot warp.
-constexpr int kSquareNextPitch = 12;  // 4 * odd
-struct alignas(16) SquareNext {
-  float word[kStep * kSquareNextPitch];
-};
 
 constexpr int kSquareStagePitch = kDim + 4;  // 4 mod 32: free of conflicts for four r by eight c
 struct alignas(16) SquareStage {

@@ -17,7 +17,10 @@ constexpr int kInjectRows = 16;  // of a thread, where four warps share B
 // Where a row lies among the 16 of its half of a row panel: neighbours change places. A 16-byte load puts them into an
 // even and an odd register, ptxas numbers the accumulators in the order of the rows, and an fma wants its accumulator
 // and its row's operand in different banks (ffma2.cuh). tools/check-sass counts the conflicts.
-constexpr int inject_row_place(int row) { return row ^ 1; }
+#ifndef VDN_PLACE
+#define VDN_PLACE 1
+#endif
+constexpr int inject_row_place(int row) { return row ^ VDN_PLACE; }
 
 template <int rows>
 struct InjectTileOf {
@@ -139,12 +142,30 @@ template <int n>
 VDN_DEVICE void inject_outer(InjectTileOf<n>& tile, const InjectOperands<n>& x) {
   const float2 b[kColumns / 2] = {make_float2(x.b[0].y, x.b[0].x), make_float2(x.b[0].w, x.b[0].z),
                                   make_float2(x.b[1].y, x.b[1].x), make_float2(x.b[1].w, x.b[1].z)};
+#ifdef VDN_INJECT_COLS
+  float row[n];
+  VDN_UNROLL
+  for (int g = 0; g < n / 4; ++g) {
+    row[inject_row_place(4 * g)] = x.a[g].x, row[inject_row_place(4 * g + 1)] = x.a[g].y;
+    row[inject_row_place(4 * g + 2)] = x.a[g].z, row[inject_row_place(4 * g + 3)] = x.a[g].w;
+  }
+  VDN_UNROLL
+  for (int u = 0; u < kColumns / 2; ++u) {
+    arch::Pair column[n];
+    VDN_UNROLL
+    for (int i = 0; i < n; ++i) column[i] = tile.acc[i][u];
+    arch::ffma2_column(column, row, b[u]);
+    VDN_UNROLL
+    for (int i = 0; i < n; ++i) tile.acc[i][u] = column[i];
+  }
+#else
   VDN_UNROLL
   for (int g = 0; g < n / 4; ++g) {
     const float row[4] = {x.a[g].x, x.a[g].y, x.a[g].z, x.a[g].w};
     VDN_UNROLL
     for (int i = 0; i < 4; ++i) arch::ffma2_row(tile.acc[inject_row_place(4 * g + i)], row[i], b);
   }
+#endif
 }
 template <int kRowPitch, int kColumnPitch, int n>
 VDN_DEVICE void inject_update_ahead(InjectTileOf<n>& tile, const float* rows, const float* columns) {

@@ -74,6 +74,22 @@ VDN_DEVICE void square_rank1(SquareTile& tile, arch::Pair (&sum)[kSquarePairs][2
   arch::ffma2_column(tile.below2, {a1.z, a1.w}, b2);
   arch::ffma2_column(sum[2], {a1.x, a1.y}, b2);
   arch::ffma2_column(sum[3], {a1.z, a1.w}, b3);
+#elif defined(VDN_SQUARE_ORDER2)
+  arch::ffma2_column(sum[1], {a0.z, a0.w}, b1);
+  arch::ffma2_column(sum[2], {a1.x, a1.y}, b2);
+  arch::ffma2_column(tile.below1, {a1.x, a1.y, a1.z, a1.w}, b1);
+  arch::ffma2_column(sum[0], {a0.x, a0.y}, b0);
+  arch::ffma2_column(sum[3], {a1.z, a1.w}, b3);
+  arch::ffma2_column(tile.below2, {a1.z, a1.w}, b2);
+  arch::ffma2_column(tile.below0, {a0.z, a0.w, a1.x, a1.y, a1.z, a1.w}, b0);
+#elif defined(VDN_SQUARE_ORDER3)
+  arch::ffma2_column(sum[0], {a0.x, a0.y}, b0);
+  arch::ffma2_column(sum[2], {a1.x, a1.y}, b2);
+  arch::ffma2_column(tile.below2, {a1.z, a1.w}, b2);
+  arch::ffma2_column(sum[1], {a0.z, a0.w}, b1);
+  arch::ffma2_column(tile.below1, {a1.x, a1.y, a1.z, a1.w}, b1);
+  arch::ffma2_column(sum[3], {a1.z, a1.w}, b3);
+  arch::ffma2_column(tile.below0, {a0.z, a0.w, a1.x, a1.y, a1.z, a1.w}, b0);
 #else
   arch::ffma2_column(sum[0], {a0.x, a0.y}, b0);
   arch::ffma2_column(tile.below1, {a1.x, a1.y, a1.z, a1.w}, b1);
