@@ -44,9 +44,6 @@ VDN_DEVICE float component(const float4& lo, const float4& hi, int i) {
 // ordinary loads stay behind wait_for_predecessor by the rules of the memory model.
 VDN_DEVICE float load_global(const float* p) { return *p; }
 VDN_DEVICE void store_global(float* p, float v) { *p = v; }
-// 16 bytes, at 16-byte addresses.
-VDN_DEVICE float4 load_global4(const float* p) { return *reinterpret_cast<const float4*>(p); }
-VDN_DEVICE void store_global4(float* p, float4 v) { *reinterpret_cast<float4*>(p) = v; }
 VDN_DEVICE void store_global(int* p, int v) { *p = v; }
 
 }  // namespace vdn_delta::arch

@@ -6,9 +6,6 @@
 #include "phases/panels.h"
 #include "shape.h"
 
-#ifndef VDN_PAIR_CTAS
-#define VDN_PAIR_CTAS 1
-#endif
 namespace vdn_delta::pair {
 
 constexpr int kCluster = 2;      // leader and partner
@@ -24,7 +21,7 @@ constexpr int kSweepThreads = 32 * kSweepWarps;
 constexpr int kRestWarp = 12;    // scheduler 0 has enough to do
 constexpr int kWarps = 14;
 constexpr int kThreads = 32 * kWarps;
-constexpr int kCtasPerSm = VDN_PAIR_CTAS;
+constexpr int kCtasPerSm = 1;
 constexpr int kInjectRows = kDim / kInjectWarps;  // of a warp
 constexpr int kInjectPitch = kInjectRows + 4;
 constexpr int kBadRing = 4;

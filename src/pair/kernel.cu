@@ -39,17 +39,10 @@ VDN_KERNEL(kThreads, kCtasPerSm) vdn_delta_factors_128_f32_pair(const Params par
   arch::cluster_arrive_relaxed();
   arch::wait_for_predecessor();
   if (rank == leader) {
-#ifdef VDN_PIVOT_FIRST
-    if (warp < kPivotWarps) {
-      pivot_role(smem.leader, params, share, lane);
-    } else if (warp < kSweepWarps + kPivotWarps) {
-      sweep_role(smem.leader, params, share, thread - 32 * kPivotWarps);
-#else
     if (warp < kSweepWarps) {
       sweep_role(smem.leader, params, share, thread);
     } else if (warp < kSweepWarps + kPivotWarps) {
       pivot_role(smem.leader, params, share, lane);
-#endif
     } else if (warp != kRestWarp) {
       panel_role(smem, share, leader ^ 1, thread - 32 * (kSweepWarps + kPivotWarps) - (warp > kRestWarp ? 32 : 0));
       arch::cluster_wait();

@@ -64,39 +64,23 @@ VDN_DEVICE void sweep_role(LeaderSmem& smem, const Params& params, Share share, 
 
 // The pivot blocks, one step ahead of the sweep.
 VDN_DEVICE void pivot_role(LeaderSmem& smem, const Params& params, Share share, int lane) {
-#ifndef VDN_PIVOT2
   VDN_UNROLL
   for (int i = 0; i < kPivotRing; ++i) phases::square_factor_init(lane, smem.pivot[i]);
-#endif
   VDN_NO_UNROLL
   for (int count = 0, m = share.first; m < share.n; ++count, m += share.stride) {
     int bad = 0;
     float mine = 1.0f;
-#ifdef VDN_PIVOT2
-    phases::SquareFactor factor;
-#endif
     phases::PivotPair pair = phases::pivot_load(lane, params.A + matrix_offset(m), params.a_scale);
     VDN_NO_UNROLL
     for (int s = 0;; ++s) {
       arch::trace(10 + 8 * s);
-#ifdef VDN_PIVOT2
-      phases::SquareBlock block;
-      phases::square_spread(lane, pair, smem.spread, block);
-      phases::square_factor(lane, block, factor, mine);
-      phases::square_factor_publish(lane, factor, smem.pivot[s % kPivotRing]);
-#else
       phases::square_factor_rolled(lane, pair, smem.pivot[s % kPivotRing], mine);
-#endif
       arch::trace(8 + 8 * s);
       if (s + 1 == kSteps) break;
       arch::barrier_sync<kPanel, kPanelBarrierThreads>();
       arch::trace(9 + 8 * s);
-#ifdef VDN_PIVOT2
-      pair = phases::square_form(lane, s + 1, smem.diag[(s + 1) % 2], smem.c[s % 2], factor);
-#else
       pair = phases::square_form_shared(lane, s + 1, smem.diag[(s + 1) % 2], smem.c[s % 2],
                                         smem.pivot[s % kPivotRing].block, smem.scratch);
-#endif
       bad = phases::square_bad(mine, kStep * s + 1, bad);
     }
     bad = phases::square_bad(mine, kStep * (kSteps - 1) + 1, bad);

@@ -19,7 +19,6 @@ struct LeaderSmem {
   phases::SquarePanel e;
   phases::SquarePivot pivot[kPivotRing];
   phases::DiagBlock diag[2];
-  phases::DiagBlock spread;
   phases::PivotScratch scratch;
   float alpha[2][kDim];
   int bad[kBadRing];

@@ -60,25 +60,11 @@ VDN_DEVICE void inject_update(tile::InjectTileOf<rows>& tile, InjectThread me, c
   tile::inject_update<pitch, kHPitch>(tile, panel.word + me.h * rows, h.word + me.c * 4);
 }
 
-#ifdef VDN_INJECT_MOVE
-template <int rows, int pitch>
-VDN_DEVICE void inject_update_ahead(tile::InjectTileOf<rows>& tile, InjectThread me, const RowPanelOf<pitch>& panel,
-                                    const HPanel& h) {
-  tile::inject_update_move<pitch, kHPitch>(tile, panel.word + me.h * rows, h.word + me.c * 4);
-}
-#elif !defined(VDN_INJECT_PLAIN)
 template <int rows, int pitch>
 VDN_DEVICE void inject_update_ahead(tile::InjectTileOf<rows>& tile, InjectThread me, const RowPanelOf<pitch>& panel,
                                     const HPanel& h) {
   tile::inject_update_ahead<pitch, kHPitch>(tile, panel.word + me.h * rows, h.word + me.c * 4);
 }
-#else
-template <int rows, int pitch>
-VDN_DEVICE void inject_update_ahead(tile::InjectTileOf<rows>& tile, InjectThread me, const RowPanelOf<pitch>& panel,
-                                    const HPanel& h) {
-  tile::inject_update<pitch, kHPitch>(tile, panel.word + me.h * rows, h.word + me.c * 4);
-}
-#endif
 
 // If `out`, puts J into the warp's rows of the stage; if `in`, fills the registers with b B from them. Each thread
 // takes its own elements of B out before it puts J's in their place.
@@ -106,35 +92,17 @@ VDN_DEVICE void inject_load(tile::InjectTileOf<rows>& tile, InjectThread me, con
   const float* mine = B + me.h * rows * kDim + me.c;
   float m[rows][kColumns];
   VDN_UNROLL
-#ifdef VDN_ILOAD2
-  for (int q = 0; q < kColumns; ++q) {
-    VDN_UNROLL
-    for (int row = 0; row < rows; ++row) m[row][q] = arch::load_global(mine + row * kDim + kColumnCycle * q);
-  }
-#else
   for (int row = 0; row < rows; ++row) {
     VDN_UNROLL
     for (int q = 0; q < kColumns; ++q) m[row][q] = arch::load_global(mine + row * kDim + kColumnCycle * q);
   }
-#endif
-#ifdef VDN_ILOAD1
-  VDN_UNROLL
-  for (int u = 0; u < kColumns / 2; ++u) {
-    VDN_UNROLL
-    for (int row = 0; row < rows; ++row)
-      tile.acc[row][u] = arch::fmul2(b_scale, make_float2(m[row][2 * u], m[row][2 * u + 1]));
-  }
-#else
   VDN_UNROLL
   for (int row = 0; row < rows; ++row) {
     VDN_UNROLL
     for (int u = 0; u < kColumns / 2; ++u)
       tile.acc[row][u] = arch::fmul2(b_scale, make_float2(m[row][2 * u], m[row][2 * u + 1]));
   }
-#endif
 }
-template <int rows>
-VDN_DEVICE void inject_spoil(tile::InjectTileOf<rows>& tile);
 template <int rows>
 VDN_DEVICE void inject_store(const tile::InjectTileOf<rows>& tile, InjectThread me, float* J) {
   float* mine = J + me.h * rows * kDim + me.c;
@@ -144,33 +112,6 @@ VDN_DEVICE void inject_store(const tile::InjectTileOf<rows>& tile, InjectThread 
     for (int q = 0; q < kColumns; ++q)
       arch::store_global(mine + row * kDim + kColumnCycle * q, tile::inject_element(tile, row, q));
   }
-}
-template <int g, int rows, int pitch>
-VDN_DEVICE void inject_finish_rows(tile::InjectTileOf<rows>& tile, InjectThread me, const RowPanelOf<pitch>& panel,
-                                   const HPanel& h, bool spoiled, float* J) {
-  tile::inject_update_rows<g, pitch, kHPitch>(tile, panel.word + me.h * rows, h.word + me.c * 4);
-  float* mine = J + (me.h * rows + 4 * g) * kDim + me.c;
-  VDN_UNROLL
-  for (int row = 0; row < 4; ++row) {
-    VDN_UNROLL
-    for (int q = 0; q < kColumns; ++q)
-      arch::store_global(mine + row * kDim + kColumnCycle * q,
-                         spoiled ? arch::quiet_nan() : tile::inject_element(tile, 4 * g + row, q));
-  }
-}
-// The last update, and J out: four rows are on their way while the next four are being updated.
-template <int rows, int pitch>
-VDN_DEVICE void inject_finish(tile::InjectTileOf<rows>& tile, InjectThread me, const RowPanelOf<pitch>& panel,
-                              const HPanel& h, bool spoiled, float* J) {
-  static_assert(rows == 8, "two halves");
-#ifdef VDN_NOFINISH
-  inject_update_ahead(tile, me, panel, h);
-  if (spoiled) inject_spoil(tile);
-  inject_store(tile, me, J);
-  return;
-#endif
-  inject_finish_rows<0>(tile, me, panel, h, spoiled, J);
-  inject_finish_rows<1>(tile, me, panel, h, spoiled, J);
 }
 
 // What a bad pivot makes of the matrix.

@@ -24,13 +24,8 @@ struct SquareThread {
   int r, c;
   VDN_DEVICE explicit SquareThread(int thread) {
     const int lane = thread % 32, warp = thread / 32;
-#ifdef VDN_MAP1
     r = warp * 2 + lane % 2;
     c = lane / 2;
-#else
-    r = warp / 2 * 4 + lane / 16 * 2 + lane % 2;
-    c = (warp ^ warp / 4) % 2 * 8 + lane / 2 % 8;
-#endif
   }
 };
 
@@ -188,101 +183,6 @@ VDN_DEVICE void square_update(tile::SquareTile& tile, SquareThread me, const Squ
   tile::square_update<kSquarePitch, kSquarePitch>(tile, g.word + 4 * me.r, e.word + 4 * me.c);
 }
 
-// The pivot warp's own: every lane holds all of W and 1 / d of the last block, so that nothing of them has to be
-// fetched.
-struct SquareFactor {
-  float w[kStep][kStep];  // below the diagonal
-  float inverse[kStep];
-};
-// S in every lane.
-struct SquareBlock {
-  float s[kStep][kStep];
-};
-
-// From two elements in each lane to all in every lane.
-VDN_DEVICE void square_spread(int lane, PivotPair pair, DiagBlock& scratch, SquareBlock& block) {
-  arch::store_shared2(scratch.word + 2 * lane, make_float2(pair.x, pair.y));
-  arch::warp_sync();
-  VDN_UNROLL
-  for (int i = 0; i < kStep; ++i) {
-    const float4 lo = arch::load_shared4(scratch.word + i * kStep), hi = arch::load_shared4(scratch.word + i * kStep + 4);
-    VDN_UNROLL
-    for (int j = 0; j < kStep; ++j) block.s[i][j] = arch::component(lo, hi, j);
-  }
-  arch::warp_sync();
-}
-
-// A row of G = C W^T, summed as in pivot_form.
-VDN_DEVICE void square_form_row(float (&g)[kStep], const float* c, const SquareFactor& last) {
-  const float4 c0 = arch::load_shared4(c), c1 = arch::load_shared4(c + 4);
-  g[0] = c0.x;
-  VDN_UNROLL
-  for (int k = 1; k < kStep; ++k) {
-    g[k] = arch::fmul(c0.x, last.w[k][0]);
-    VDN_UNROLL
-    for (int m = 1; m < k; ++m) g[k] = arch::ffma(arch::component(c0, c1, m), last.w[k][m], g[k]);
-    g[k] = arch::fadd(arch::component(c0, c1, k), g[k]);
-  }
-}
-
-// S_s = S' - G D^-1 G^T, as pivot_form: two elements for each lane.
-VDN_DEVICE PivotPair square_form(int lane, int s, const DiagBlock& diag, const SquareC& c, const SquareFactor& last) {
-  const int row = lane / 4, j = 2 * (lane % 4);
-  const float* block = c.word + 576 * (s / 8) + 8 * (s / 2 % 4) + 36 * (s % 2 * kStep);
-  const float2 before = arch::load_shared2(diag.word + row * kStep + j);
-  float gi[kStep], g0[kStep], g1[kStep];
-  square_form_row(gi, block + 36 * row, last);
-  square_form_row(g0, block + 36 * j, last);
-  square_form_row(g1, block + 36 * (j + 1), last);
-  float s0 = 0.0f, s1 = 0.0f;
-  VDN_UNROLL
-  for (int k = 0; k < kStep; ++k) {
-    const float gd = arch::fmul(gi[k], last.inverse[k]);
-    s0 = arch::ffma(gd, g0[k], s0);
-    s1 = arch::ffma(gd, g1[k], s1);
-  }
-  return {arch::fadd(before.x, -s0), arch::fadd(before.y, -s1)};
-}
-
-// As pivot_factor, by every lane for itself. `mine` is pivot lane % 8, for square_bad.
-VDN_DEVICE void square_factor(int lane, SquareBlock& block, SquareFactor& out, float& mine) {
-  auto& s = block.s;
-  VDN_UNROLL
-  for (int k = 0; k < kStep; ++k) {
-    const float d = s[k][k];
-    mine = lane % kStep == k ? d : mine;
-    const float inverse = pivot_reciprocal(d);
-    out.inverse[k] = inverse;
-    VDN_UNROLL
-    for (int i = k + 1; i < kStep; ++i) {
-      const float f = -arch::fmul(s[i][k], inverse);
-      VDN_UNROLL
-      for (int j = k + 1; j < kStep; ++j) s[i][j] = arch::ffma(f, s[k][j], s[i][j]);
-      VDN_UNROLL
-      for (int j = 0; j < k; ++j) out.w[i][j] = arch::ffma(f, out.w[k][j], out.w[i][j]);
-      out.w[i][k] = f;
-    }
-  }
-}
-VDN_DEVICE void square_factor_publish(int lane, const SquareFactor& x, SquarePivot& out) {
-  if (lane == 0) {
-    VDN_UNROLL
-    for (int half = 0; half < 2; ++half) {
-      float t[kSolveHalf];
-      VDN_UNROLL
-      for (int k = 0; k < kStep; ++k) {
-        if (solve_half(k) != half) continue;
-        VDN_UNROLL
-        for (int m = 0; m < kStep; ++m)
-          if (m < solve_base(k, 1) - solve_base(k)) t[solve_base(k) + m] = m < k ? x.w[k][m] : 0.0f;
-        t[16 + solve_slot(k)] = -x.inverse[k];
-      }
-      VDN_UNROLL
-      for (int i = 0; i < kSolveHalf; i += 4)
-        arch::store_shared4(out.solve + half * kSolveHalf + i, make_float4(t[i], t[i + 1], t[i + 2], t[i + 3]));
-    }
-  }
-}
 // The zeros of the table, once for each block of the ring.
 VDN_DEVICE void square_factor_init(int lane, SquarePivot& out) {
   arch::store_shared_if(lane == 0, out.solve + 11, 0.0f);               // g4's fifth
@@ -335,14 +235,11 @@ VDN_DEVICE PivotPair square_form_shared(int lane, int s, const DiagBlock& diag, 
 
 // As pivot_factor, two pivots a trip, so that the code is short: what runs once a step has to be fetched each time.
 // `mine` is pivot lane % 8, for square_bad.
-#ifndef VDN_FACTOR_UNROLL
-#define VDN_FACTOR_UNROLL 1
-#endif
 VDN_DEVICE void square_factor_rolled(int lane, PivotPair a, SquarePivot& out, float& mine) {
   const int row = lane / 4, t = lane % 4;
   float d = arch::warp_shuffle(a.x, 0), inverse_mine = 0.0f;
   int order = lane % kStep, left = row;  // minus the current pivot
-  VDN_UNROLL_BY(VDN_FACTOR_UNROLL)
+  VDN_UNROLL_BY(4)
   for (int h = 0; h < kStep / 2; ++h) {
     // Behind the last pivot the sources wrap around to other lanes, and what they give is not used.
     VDN_UNROLL

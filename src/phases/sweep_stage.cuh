@@ -83,41 +83,6 @@ VDN_DEVICE void sweep_bulk_store(const SweepStage& stage, float* T, int first, i
   arch::bulk_store_commit();
 }
 
-// By the team's threads, 16 bytes at a time: for the first A and the last T, which nothing hides. The copy engine takes
-// some 48 clocks for each row, whoever issues it.
-VDN_DEVICE void sweep_vector_load(int thread, SweepStage& stage, const float* A) {
-  constexpr int kAtOnce = 8, kThreads = kRowCycle * kColumnCycle, kVectors = kDim / 4;
-  const int column = thread % kVectors, first = thread / kVectors;
-  VDN_NO_UNROLL
-  for (int n = 0; n < kDim; n += kAtOnce * (kThreads / kVectors)) {
-    float4 v[kAtOnce];
-    VDN_UNROLL
-    for (int u = 0; u < kAtOnce; ++u) {
-      const int row = n + u * (kThreads / kVectors) + first;
-      if (4 * column < sweep_row_words(row)) v[u] = arch::load_global4(A + row * kDim + 4 * column);
-    }
-    VDN_UNROLL
-    for (int u = 0; u < kAtOnce; ++u) {
-      const int row = n + u * (kThreads / kVectors) + first;
-      if (4 * column < sweep_row_words(row)) arch::store_shared4(stage.word + row * kSweepStagePitch + 4 * column, v[u]);
-    }
-  }
-}
-VDN_DEVICE void sweep_vector_store(int thread, const SweepStage& stage, float* T) {
-  constexpr int kAtOnce = 8, kThreads = kRowCycle * kColumnCycle, kVectors = kDim / 4;
-  const int column = thread % kVectors, first = thread / kVectors;
-  VDN_NO_UNROLL
-  for (int n = 0; n < kDim; n += kAtOnce * (kThreads / kVectors)) {
-    float4 v[kAtOnce];
-    VDN_UNROLL
-    for (int u = 0; u < kAtOnce; ++u)
-      v[u] = arch::load_shared4(stage.word + (n + u * (kThreads / kVectors) + first) * kSweepStagePitch + 4 * column);
-    VDN_UNROLL
-    for (int u = 0; u < kAtOnce; ++u)
-      arch::store_global4(T + (n + u * (kThreads / kVectors) + first) * kDim + 4 * column, v[u]);
-  }
-}
-
 // By the team's threads, four bytes at a time, for any other alignment.
 VDN_DEVICE void sweep_word_load(int thread, SweepStage& stage, const float* A) {
   VDN_NO_UNROLL

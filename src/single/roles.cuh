@@ -31,11 +31,12 @@ VDN_DEVICE void sweep_role(Smem& smem, const Params& params, int thread) {
   const int n = static_cast<int>(params.n);  // at most 2^30
   const bool bulk = can_bulk_copy(params.A, params.T);
   tile::SweepTile tile;
-  if (bulk) {  // the first A: nothing else is to be done yet, so all threads copy
-    phases::sweep_vector_load(thread, smem.sweep_stage, params.A + matrix_offset(arch::block_index()));
-    if (thread == 0) arch::mbarrier_arrive(&smem.a_ready);
-    arch::barrier_sync<kStaged, kStagedThreads>();
+  if (bulk && thread % 32 == 0) {  // the first A: nothing else is to be done yet, so all four warps copy
+    if (thread == 0) arch::mbarrier_arrive_expect(&smem.a_ready, phases::kSweepBytes);
+    phases::sweep_bulk_load(smem.sweep_stage, params.A + matrix_offset(arch::block_index()), thread / 32, kSweepWarps,
+                            &smem.a_ready);
   }
+  arch::warp_sync();              // together again
   int turn = 0, turn_parity = 0;  // of the pivot warps
   VDN_NO_UNROLL
   for (int count = 0, m = arch::block_index();; ++count, m += arch::block_count()) {
@@ -57,9 +58,14 @@ VDN_DEVICE void sweep_role(Smem& smem, const Params& params, int thread) {
     if (bulk && in) {
       arch::fence_before_bulk_copy();
       arch::mbarrier_arrive(&smem.t_ready);
-    } else if (bulk) {  // the last T: nothing else is left to do, so all threads copy
+    } else if (bulk) {  // the last T: nothing else is left to do, so all four warps copy
+      arch::fence_before_bulk_copy();
       arch::barrier_sync<kStaged, kStagedThreads>();
-      phases::sweep_vector_store(thread, smem.sweep_stage, params.T + matrix_offset(m - arch::block_count()));
+      if (thread % 32 == 0) {
+        phases::sweep_bulk_store(smem.sweep_stage, params.T + matrix_offset(m - arch::block_count()), thread / 32,
+                                 kSweepWarps);
+        arch::bulk_store_wait_read();
+      }
     } else if (out) {
       arch::barrier_sync<kStaged, kStagedThreads>();
       phases::sweep_word_store(thread, smem.sweep_stage, params.T + matrix_offset(m - arch::block_count()));

@@ -17,10 +17,7 @@ constexpr int kInjectRows = 16;  // of a thread, where four warps share B
 // Where a row lies among the 16 of its half of a row panel: neighbours change places. A 16-byte load puts them into an
 // even and an odd register, ptxas numbers the accumulators in the order of the rows, and an fma wants its accumulator
 // and its row's operand in different banks (ffma2.cuh). tools/check-sass counts the conflicts.
-#ifndef VDN_PLACE
-#define VDN_PLACE 1
-#endif
-constexpr int inject_row_place(int row) { return row ^ VDN_PLACE; }
+constexpr int inject_row_place(int row) { return row ^ 1; }
 
 template <int rows>
 struct InjectTileOf {
@@ -59,9 +56,6 @@ VDN_DEVICE void inject_rank1(InjectTileOf<n>& tile, float4 (&a)[n / 4], const fl
   }
 }
 
-#ifndef VDN_INJECT_UNROLL
-#define VDN_INJECT_UNROLL 1
-#endif
 // tile(row, q) += sum over k = 0..7 of rows[k][row] * columns[k][q], straight. `rows` and `columns` point at this
 // thread's first word in panel row 0; the pitches are in words.
 template <int kRowPitch, int kColumnPitch, int n>
@@ -69,8 +63,7 @@ VDN_DEVICE void inject_update(InjectTileOf<n>& tile, const float* rows, const fl
   float4 a[n / 4];
   VDN_UNROLL
   for (int g = 0; g < n / 4; ++g) a[g] = arch::load_shared4(rows + 4 * g);
-  constexpr int kAtOnce = n == kInjectRows ? 1 : VDN_INJECT_UNROLL;
-  VDN_UNROLL_BY(kAtOnce)
+  VDN_NO_UNROLL
   for (int k = 0; k < kStep; ++k) {
     float2 b[kColumns / 2];
     inject_columns(b, columns);
@@ -80,52 +73,8 @@ VDN_DEVICE void inject_update(InjectTileOf<n>& tile, const float* rows, const fl
   }
 }
 
-// The same for four rows alone, 4 g .. 4 g + 3.
-template <int g, int kRowPitch, int kColumnPitch, int n>
-VDN_DEVICE void inject_update_rows(InjectTileOf<n>& tile, const float* rows, const float* columns) {
-  VDN_NO_UNROLL
-  for (int k = 0; k < kStep; ++k) {
-    float2 b[kColumns / 2];
-    inject_columns(b, columns);
-    const float4 a = arch::load_shared4(rows + 4 * g);
-    const float row[4] = {a.x, a.y, a.z, a.w};
-    VDN_UNROLL
-    for (int i = 0; i < 4; ++i) arch::ffma2_row(tile.acc[inject_row_place(4 * g + i)], row[i], b);
-    rows += kRowPitch;
-    columns += kColumnPitch;
-  }
-}
-
-// The same, one k a trip, with the columns' operands of the next k on their way.
-template <int kRowPitch, int kColumnPitch, int n>
-VDN_DEVICE void inject_update_move(InjectTileOf<n>& tile, const float* rows, const float* columns) {
-  float4 a[n / 4];
-  VDN_UNROLL
-  for (int g = 0; g < n / 4; ++g) a[g] = arch::load_shared4(rows + 4 * g);
-  float4 b0 = arch::load_shared4(columns), b1 = arch::load_shared4(columns + 4 * kColumnCycle);
-  VDN_NO_UNROLL
-  for (int k = 0; k < kStep; ++k) {
-    const bool more = k + 1 < kStep;
-    rows += kRowPitch;
-    columns += more ? kColumnPitch : 0;
-    const float4 c0 = arch::load_shared4(columns), c1 = arch::load_shared4(columns + 4 * kColumnCycle);
-    const float2 b[kColumns / 2] = {make_float2(b0.y, b0.x), make_float2(b0.w, b0.z), make_float2(b1.y, b1.x),
-                                    make_float2(b1.w, b1.z)};
-    VDN_UNROLL
-    for (int g = 0; g < n / 4; ++g) {
-      const float row[4] = {a[g].x, a[g].y, a[g].z, a[g].w};
-      VDN_UNROLL
-      for (int i = 0; i < 4; ++i) arch::ffma2_row(tile.acc[inject_row_place(4 * g + i)], row[i], b);
-      if (more) a[g] = arch::load_shared4(rows + 4 * g);
-    }
-    b0 = c0, b1 = c1;
-  }
-}
-
-// The same with all operands of the next k loaded ahead, two k a trip: for tiles that leave the registers for it.
-#ifndef VDN_INJECT_TRIPS
-#define VDN_INJECT_TRIPS 1
-#endif
+// The same with all operands of the next k loaded ahead, for tiles that leave the registers for it. A column of the
+// tile at a time, down and up, so that its operand stays in place (docs/decisions/0003).
 template <int n>
 struct InjectOperands {
   float4 a[n / 4];
@@ -142,7 +91,6 @@ template <int n>
 VDN_DEVICE void inject_outer(InjectTileOf<n>& tile, const InjectOperands<n>& x) {
   const float2 b[kColumns / 2] = {make_float2(x.b[0].y, x.b[0].x), make_float2(x.b[0].w, x.b[0].z),
                                   make_float2(x.b[1].y, x.b[1].x), make_float2(x.b[1].w, x.b[1].z)};
-#ifdef VDN_INJECT_COLS
   float row[n];
   VDN_UNROLL
   for (int g = 0; g < n / 4; ++g) {
@@ -158,20 +106,12 @@ VDN_DEVICE void inject_outer(InjectTileOf<n>& tile, const InjectOperands<n>& x) 
     VDN_UNROLL
     for (int i = 0; i < n; ++i) tile.acc[i][u] = column[i];
   }
-#else
-  VDN_UNROLL
-  for (int g = 0; g < n / 4; ++g) {
-    const float row[4] = {x.a[g].x, x.a[g].y, x.a[g].z, x.a[g].w};
-    VDN_UNROLL
-    for (int i = 0; i < 4; ++i) arch::ffma2_row(tile.acc[inject_row_place(4 * g + i)], row[i], b);
-  }
-#endif
 }
 template <int kRowPitch, int kColumnPitch, int n>
 VDN_DEVICE void inject_update_ahead(InjectTileOf<n>& tile, const float* rows, const float* columns) {
   InjectOperands<n> even, odd;
   inject_operands<kRowPitch, kColumnPitch>(even, rows, columns, 0);
-  VDN_UNROLL_BY(VDN_INJECT_TRIPS)
+  VDN_UNROLL_BY(4)
   for (int k = 0; k < kStep; k += 2) {
     inject_operands<kRowPitch, kColumnPitch>(odd, rows, columns, k + 1);
     inject_outer(tile, even);

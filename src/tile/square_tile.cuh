@@ -66,31 +66,6 @@ VDN_DEVICE void square_rank1(SquareTile& tile, arch::Pair (&sum)[kSquarePairs][2
   const float4 &a0 = x.a[0], &a1 = x.a[1];
   const float2 b0 = make_float2(x.b[0].y, x.b[0].x), b1 = make_float2(x.b[0].w, x.b[0].z);
   const float2 b2 = make_float2(x.b[1].y, x.b[1].x), b3 = make_float2(x.b[1].w, x.b[1].z);
-#ifdef VDN_SQUARE_ORDER0
-  arch::ffma2_column(tile.below0, {a0.z, a0.w, a1.x, a1.y, a1.z, a1.w}, b0);
-  arch::ffma2_column(sum[0], {a0.x, a0.y}, b0);
-  arch::ffma2_column(tile.below1, {a1.x, a1.y, a1.z, a1.w}, b1);
-  arch::ffma2_column(sum[1], {a0.z, a0.w}, b1);
-  arch::ffma2_column(tile.below2, {a1.z, a1.w}, b2);
-  arch::ffma2_column(sum[2], {a1.x, a1.y}, b2);
-  arch::ffma2_column(sum[3], {a1.z, a1.w}, b3);
-#elif defined(VDN_SQUARE_ORDER2)
-  arch::ffma2_column(sum[1], {a0.z, a0.w}, b1);
-  arch::ffma2_column(sum[2], {a1.x, a1.y}, b2);
-  arch::ffma2_column(tile.below1, {a1.x, a1.y, a1.z, a1.w}, b1);
-  arch::ffma2_column(sum[0], {a0.x, a0.y}, b0);
-  arch::ffma2_column(sum[3], {a1.z, a1.w}, b3);
-  arch::ffma2_column(tile.below2, {a1.z, a1.w}, b2);
-  arch::ffma2_column(tile.below0, {a0.z, a0.w, a1.x, a1.y, a1.z, a1.w}, b0);
-#elif defined(VDN_SQUARE_ORDER3)
-  arch::ffma2_column(sum[0], {a0.x, a0.y}, b0);
-  arch::ffma2_column(sum[2], {a1.x, a1.y}, b2);
-  arch::ffma2_column(tile.below2, {a1.z, a1.w}, b2);
-  arch::ffma2_column(sum[1], {a0.z, a0.w}, b1);
-  arch::ffma2_column(tile.below1, {a1.x, a1.y, a1.z, a1.w}, b1);
-  arch::ffma2_column(sum[3], {a1.z, a1.w}, b3);
-  arch::ffma2_column(tile.below0, {a0.z, a0.w, a1.x, a1.y, a1.z, a1.w}, b0);
-#else
   arch::ffma2_column(sum[0], {a0.x, a0.y}, b0);
   arch::ffma2_column(tile.below1, {a1.x, a1.y, a1.z, a1.w}, b1);
   arch::ffma2_column(tile.below0, {a0.z, a0.w, a1.x, a1.y, a1.z, a1.w}, b0);
@@ -98,31 +73,16 @@ VDN_DEVICE void square_rank1(SquareTile& tile, arch::Pair (&sum)[kSquarePairs][2
   arch::ffma2_column(sum[2], {a1.x, a1.y}, b2);
   arch::ffma2_column(sum[1], {a0.z, a0.w}, b1);
   arch::ffma2_column(sum[3], {a1.z, a1.w}, b3);
-#endif
 }
 
 // tile(p, q) += sum over k = 0..7 of rows[k][p] * columns[k][q].
-#ifndef VDN_SQUARE_UNROLL
-#define VDN_SQUARE_UNROLL 8
-#endif
 template <int kRowPitch, int kColumnPitch>
 VDN_DEVICE void square_update(SquareTile& tile, const float* rows, const float* columns) {
   arch::Pair sum[kSquarePairs][2];
   VDN_UNROLL
   for (int u = 0; u < kSquarePairs; ++u) sum[u][0] = sum[u][1] = arch::make_pair(0.0f, 0.0f);
-#ifdef VDN_SQUARE_AHEAD
-  SquareOperands even = square_operands<kRowPitch, kColumnPitch>(rows, columns, 0);
-  VDN_UNROLL_BY(VDN_SQUARE_AHEAD)
-  for (int k = 0; k < kStep; k += 2) {
-    const SquareOperands odd = square_operands<kRowPitch, kColumnPitch>(rows, columns, k + 1);
-    square_rank1(tile, sum, even);
-    if (k + 2 < kStep) even = square_operands<kRowPitch, kColumnPitch>(rows, columns, k + 2);
-    square_rank1(tile, sum, odd);
-  }
-#else
-  VDN_UNROLL_BY(VDN_SQUARE_UNROLL)
+  VDN_UNROLL_BY(8)
   for (int k = 0; k < kStep; ++k) square_rank1(tile, sum, square_operands<kRowPitch, kColumnPitch>(rows, columns, k));
-#endif
   VDN_UNROLL
   for (int u = 0; u < kSquarePairs; ++u) {
     VDN_UNROLL
