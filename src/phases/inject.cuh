@@ -27,19 +27,20 @@ struct InjectThread {
   VDN_DEVICE explicit InjectThread(int lane) : h(lane % 2), c(lane / 2) {}  // i ^ 1 and i ^ 2: see SweepThread
 };
 
-template <int q>
-VDN_DEVICE void inject_publish_column(tile::InjectTile& tile, float* out) {
+template <int q, int rows>
+VDN_DEVICE void inject_publish_column(tile::InjectTileOf<rows>& tile, float* out) {
   VDN_UNROLL
-  for (int row = 0; row < tile::kInjectRows; ++row) {
+  for (int row = 0; row < rows; ++row) {
     arch::store_shared(out + tile::inject_row_place(row), tile::inject_element(tile, row, q));
     tile::inject_clear(tile, row, q);
   }
 }
 
 // Takes the columns of block s out of the warp's rows.
-VDN_DEVICE void inject_publish(tile::InjectTile& tile, InjectThread me, int s, RowPanel& panel) {
+template <int rows, int pitch>
+VDN_DEVICE void inject_publish(tile::InjectTileOf<rows>& tile, InjectThread me, int s, RowPanelOf<pitch>& panel) {
   if (me.c / kStep == s % 2) {
-    float* out = panel.word + (me.c % kStep) * kRowPitch + me.h * tile::kInjectRows;
+    float* out = panel.word + (me.c % kStep) * pitch + me.h * rows;
     switch (s / 2) {  // registers cannot be indexed at run time
       case 0: inject_publish_column<0>(tile, out); break;
       case 1: inject_publish_column<1>(tile, out); break;
@@ -53,8 +54,16 @@ VDN_DEVICE void inject_publish(tile::InjectTile& tile, InjectThread me, int s, R
   }
 }
 
-VDN_DEVICE void inject_update(tile::InjectTile& tile, InjectThread me, const RowPanel& panel, const HPanel& h) {
-  tile::inject_update<kRowPitch, kHPitch>(tile, panel.word + me.h * tile::kInjectRows, h.word + me.c * 4);
+template <int rows, int pitch>
+VDN_DEVICE void inject_update(tile::InjectTileOf<rows>& tile, InjectThread me, const RowPanelOf<pitch>& panel,
+                              const HPanel& h) {
+  tile::inject_update<pitch, kHPitch>(tile, panel.word + me.h * rows, h.word + me.c * 4);
+}
+
+template <int rows, int pitch>
+VDN_DEVICE void inject_update_ahead(tile::InjectTileOf<rows>& tile, InjectThread me, const RowPanelOf<pitch>& panel,
+                                    const HPanel& h) {
+  tile::inject_update_ahead<pitch, kHPitch>(tile, panel.word + me.h * rows, h.word + me.c * 4);
 }
 
 // If `out`, puts J into the warp's rows of the stage; if `in`, fills the registers with b B from them. Each thread
@@ -77,11 +86,40 @@ VDN_DEVICE void inject_exchange(tile::InjectTile& tile, InjectThread me, bool in
   }
 }
 
+// B's rows straight into the registers, and J's straight out: for who has nothing else to do meanwhile. Any alignment.
+template <int rows>
+VDN_DEVICE void inject_load(tile::InjectTileOf<rows>& tile, InjectThread me, const float* B, float b_scale) {
+  const float* mine = B + me.h * rows * kDim + me.c;
+  float m[rows][kColumns];
+  VDN_UNROLL
+  for (int row = 0; row < rows; ++row) {
+    VDN_UNROLL
+    for (int q = 0; q < kColumns; ++q) m[row][q] = arch::load_global(mine + row * kDim + kColumnCycle * q);
+  }
+  VDN_UNROLL
+  for (int row = 0; row < rows; ++row) {
+    VDN_UNROLL
+    for (int u = 0; u < kColumns / 2; ++u)
+      tile.acc[row][u] = arch::fmul2(b_scale, make_float2(m[row][2 * u], m[row][2 * u + 1]));
+  }
+}
+template <int rows>
+VDN_DEVICE void inject_store(const tile::InjectTileOf<rows>& tile, InjectThread me, float* J) {
+  float* mine = J + me.h * rows * kDim + me.c;
+  VDN_UNROLL
+  for (int row = 0; row < rows; ++row) {
+    VDN_UNROLL
+    for (int q = 0; q < kColumns; ++q)
+      arch::store_global(mine + row * kDim + kColumnCycle * q, tile::inject_element(tile, row, q));
+  }
+}
+
 // What a bad pivot makes of the matrix.
-VDN_DEVICE void inject_spoil(tile::InjectTile& tile) {
+template <int rows>
+VDN_DEVICE void inject_spoil(tile::InjectTileOf<rows>& tile) {
   const arch::Pair nan = arch::make_pair(arch::quiet_nan(), arch::quiet_nan());
   VDN_UNROLL
-  for (int row = 0; row < tile::kInjectRows; ++row) {
+  for (int row = 0; row < rows; ++row) {
     VDN_UNROLL
     for (int u = 0; u < kColumns / 2; ++u) tile.acc[row][u] = nan;
   }

@@ -23,9 +23,11 @@ struct alignas(16) HPanel {
 struct alignas(16) CPanel {
   float word[kStep * kCPitch];  // [k][row_word(i)] = C_i[k], or G_i[k], the rows' operand of the sweep
 };
-struct alignas(16) RowPanel {
-  float word[kStep * kRowPitch];  // [k][row of the warp] = C_row[k] of B's rows
+template <int pitch>
+struct alignas(16) RowPanelOf {
+  float word[kStep * pitch];  // [k][row of the warp] = C_row[k] of B's rows
 };
+using RowPanel = RowPanelOf<kRowPitch>;
 struct alignas(16) SweepStage {
   float word[kDim * kSweepStagePitch];
 };

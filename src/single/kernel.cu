@@ -65,15 +65,27 @@ namespace {
 VDN_KERNEL(kThreads, kCtasPerSm) vdn_delta_factors_128_f32_single(const Params params) {
   Smem& smem = arch::dynamic_shared<Smem>();
   const int thread = arch::thread_index();
-  static_assert(kPanels >= kInjectWarps && kPanels >= kPivotWarps, "one thread for each barrier of a kind");
-  if (thread < kPanels) {
-    arch::mbarrier_init(&smem.h_ready[thread], kHReadyArrivals);
-    arch::mbarrier_init(&smem.h_free[thread], kHFreeArrivals);
-    if (thread < kInjectWarps) arch::mbarrier_init(&smem.b_ready[thread], kBReadyArrivals);
-    if (thread < kPivotWarps) arch::mbarrier_init(&smem.panel_ready[thread], kPanelReadyArrivals);
-    if (thread == 0) {
+  // One thread of each warp: the lanes of one warp would initialise one after the other, 60 clocks each.
+  constexpr int kWarps = kThreads / 32;
+  static_assert(kWarps >= kInjectWarps + kPivotWarps + 3, "one warp for each of the other barriers");
+  const int warp = thread / 32;
+  if (thread % 32 == 0) {
+    VDN_UNROLL
+    for (int i = 0; i < kPanels; i += kWarps) {
+      if (i + warp < kPanels) {
+        arch::mbarrier_init(&smem.h_ready[i + warp], kHReadyArrivals);
+        arch::mbarrier_init(&smem.h_free[i + warp], kHFreeArrivals);
+      }
+    }
+    if (warp < kInjectWarps) {
+      arch::mbarrier_init(&smem.b_ready[warp], kBReadyArrivals);
+    } else if (warp < kInjectWarps + kPivotWarps) {
+      arch::mbarrier_init(&smem.panel_ready[warp - kInjectWarps], kPanelReadyArrivals);
+    } else if (warp == kInjectWarps + kPivotWarps) {
       arch::mbarrier_init(&smem.solved, kSolvedArrivals);
+    } else if (warp == kInjectWarps + kPivotWarps + 1) {
       arch::mbarrier_init(&smem.a_ready, kAReadyArrivals);
+    } else if (warp == kInjectWarps + kPivotWarps + 2) {
       arch::mbarrier_init(&smem.t_ready, kTReadyArrivals);
     }
     arch::mbarrier_fence_init();  // each thread for what it has initialised
