@@ -10,7 +10,7 @@ namespace vdn_delta::host {
 // clang-format off
 const Row kDispatch[kRows] = {
     // name     variant             from  cluster  prepare         launch
-    {"pair",    VDN_VARIANT_PAIR,   90,   2,       nullptr,        nullptr},
+    {"pair",    VDN_VARIANT_PAIR,   90,   2,       prepare_pair,   launch_pair},
     {"single",  VDN_VARIANT_SINGLE, 90,   1,       prepare_single, launch_single},
 };
 // clang-format on

@@ -15,6 +15,7 @@ struct VariantFacts {
   int threads = 0;       // per CTA
   int shared_bytes = 0;  // dynamic shared memory per CTA
   int ctas_per_sm = 0;   // resident CTAs per multiprocessor; 0: cannot run on this device
+  int clusters = 0;      // resident clusters on the device, as the occupancy query gives them; 0 without clusters
 };
 
 // How one launch is made.

@@ -3,9 +3,25 @@
 // The kernel rooms' doors as plain functions: types are translated here, nothing is decided.
 #include "kernels.h"
 
+#include "../pair/launch.h"
 #include "../single/launch.h"
 
 namespace vdn_delta::host {
+
+int prepare_pair(VariantFacts* facts) {
+  pair::KernelFacts kernel{};
+  const cudaError_t error = pair::prepare(&kernel);
+  facts->threads = kernel.threads;
+  facts->shared_bytes = kernel.shared_bytes;
+  facts->ctas_per_sm = error == cudaSuccess && kernel.clusters > 0 ? kernel.ctas_per_sm : 0;
+  facts->clusters = error == cudaSuccess ? kernel.clusters : 0;
+  return error;
+}
+
+int launch_pair(const Params& params, const LaunchShape& shape, void* stream) {
+  const pair::Launch how{shape.grid / pair::kClusterSize, shape.programmatic_launch};
+  return pair::launch(params, how, static_cast<cudaStream_t>(stream));
+}
 
 int prepare_single(VariantFacts* facts) {
   single::KernelFacts kernel{};

@@ -7,6 +7,9 @@
 
 namespace vdn_delta::host {
 
+int prepare_pair(VariantFacts* facts);
+int launch_pair(const Params& params, const LaunchShape& shape, void* stream);
+
 int prepare_single(VariantFacts* facts);
 int launch_single(const Params& params, const LaunchShape& shape, void* stream);
 

@@ -8,7 +8,7 @@
 
 namespace vdn_delta::pair {
 
-constexpr int kCluster = 2;      // leader and partner
+constexpr int kCluster = 2;  // leader and partner
 constexpr int kSweepWarps = 8;   // leader: 256 threads (r, c) hold the symmetric matrix: tile/square_tile.cuh
 constexpr int kPivotWarps = 1;   // leader: the serial chain, on scheduler 0
 constexpr int kPanelWarps = 4;   // leader: one thread a row, G, E and H of a step, on schedulers 1, 2, 3 and 1

@@ -12,14 +12,12 @@
 namespace vdn_delta::pair {
 namespace {
 
-VDN_KERNEL(kThreads, kCtasPerSm) vdn_delta_factors_128_f32_pair(const Params params, const int swap_from) {
+VDN_KERNEL(kThreads, kCtasPerSm) vdn_delta_factors_128_f32_pair(const Params params) {
   Smem& smem = arch::dynamic_shared<Smem>();
   const int thread = arch::thread_index(), warp = thread / 32, lane = thread % 32;
   const int rank = arch::cluster_rank(), cluster = arch::block_index() / kCluster;
-  const int leader = cluster >= swap_from ? 1 : 0;
+  constexpr int leader = 0;
   const Share share{cluster, arch::block_count() / kCluster, static_cast<int>(params.n)};
-  arch::trace_time(6);
-  arch::trace(7);
   if (lane == 0) {  // one thread of each warp: the lanes of one would do it one after the other
     VDN_UNROLL
     for (int i = 0; i < (kPanels + kWarps - 1) / kWarps; ++i) {
@@ -52,12 +50,10 @@ VDN_KERNEL(kThreads, kCtasPerSm) vdn_delta_factors_128_f32_pair(const Params par
     arch::cluster_arrive_relaxed();
   } else {
     arch::cluster_wait();
-    arch::trace(5);
     arch::cluster_arrive_relaxed();
     if (warp < kInjectWarps) inject_role(smem, params, share, leader, warp, lane);
   }
   arch::cluster_wait();
-  arch::trace_time(141);
 }
 
 }  // namespace
@@ -90,11 +86,7 @@ cudaError_t prepare(KernelFacts* facts) {
 cudaError_t launch(const Params& params, const Launch& how, cudaStream_t stream) {
   const arch::LaunchShape shape{how.clusters * kCluster, kThreads, static_cast<int>(sizeof(Smem)),
                                 how.programmatic_launch, kCluster};
-  return arch::launch(vdn_delta_factors_128_f32_pair, shape, stream, params, how.swap_from);
+  return arch::launch(vdn_delta_factors_128_f32_pair, shape, stream, params);
 }
-
-#ifdef VDN_TRACE
-void trace_read(long long* out) { cudaMemcpyFromSymbol(out, arch::vdn_trace, sizeof(arch::vdn_trace)); }
-#endif
 
 }  // namespace vdn_delta::pair

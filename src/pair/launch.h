@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The host's door to the pair kernel: what it needs, what it reports, how it is launched.
+// No decision is made behind this door; src/host decides.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -8,6 +9,8 @@
 #include "../params.h"
 
 namespace vdn_delta::pair {
+
+constexpr int kClusterSize = 2;  // CTAs that share a matrix
 
 struct KernelFacts {
   int threads;       // threads per CTA
@@ -18,17 +21,15 @@ struct KernelFacts {
 };
 
 // Loads the kernel on the current device, raises its shared-memory limit and asks for its occupancy.
+// Idempotent; legal outside a stream capture only.
 cudaError_t prepare(KernelFacts* facts);
 
 struct Launch {
   int clusters;              // >= 1; matrix m is done by cluster m % clusters
-  int swap_from;             // from this cluster on, rank 1 leads
   bool programmatic_launch;  // launch with programmatic stream serialization
 };
 
+// Enqueues one kernel. Reads no device property and makes no other runtime call.
 cudaError_t launch(const Params& params, const Launch& how, cudaStream_t stream);
-#ifdef VDN_TRACE
-void trace_read(long long* out);
-#endif
 
 }  // namespace vdn_delta::pair

@@ -9,7 +9,6 @@
 #include "arch/bulk_copy.cuh"
 #include "arch/cluster.cuh"
 #include "arch/mbarrier.cuh"
-#include "arch/trace.cuh"
 #include "pair/config.h"
 #include "pair/smem.h"
 #include "params.h"
@@ -32,33 +31,24 @@ VDN_DEVICE void sweep_role(LeaderSmem& smem, const Params& params, Share share, 
   VDN_NO_UNROLL
   for (int count = 0, m = share.first; m < share.n; ++count, m += share.stride) {
     const int parity = count % 2;
-    arch::trace(0);
     if (thread < kDim)
       arch::store_shared(smem.alpha[parity] + thread,
                          arch::load_global(params.alpha + static_cast<std::int64_t>(m) * kDim + thread));
     phases::square_load(tile, phases::SquareThread(thread), params.A + matrix_offset(m), params.a_scale);
-    arch::trace(1);
     phases::square_publish(tile, phases::SquareThread(thread), 0, smem.c[0], smem.diag[1]);
     VDN_NO_UNROLL
     for (int s = 0; s < kSteps; ++s) {
-      arch::trace(8 + 8 * s);
       arch::barrier_arrive<kPanel, kPanelBarrierThreads>();
-      arch::trace(9 + 8 * s);
       arch::barrier_sync<kSolved, kSolvedThreads>();
-      arch::trace(11 + 8 * s);
       phases::square_update(tile, phases::SquareThread(thread), smem.g, smem.e);
-      arch::trace(12 + 8 * s);
       if (s + 1 < kSteps)
         phases::square_publish(tile, phases::SquareThread(thread), s + 1, smem.c[(s + 1) % 2], smem.diag[s % 2]);
     }
-    arch::trace(2);
     const bool spoiled = arch::load_shared(&smem.bad[count % kBadRing]) != 0;
     float* T = params.T + matrix_offset(m);
     phases::square_store(tile, phases::SquareThread(thread), spoiled, smem.alpha[parity], smem.stage, T);
-    arch::trace(3);
     arch::barrier_sync<kStaged, kSweepThreads>();
     phases::square_store_mirror(thread / 32, thread % 32, smem.stage, T);
-    arch::trace(4);
   }
 }
 
@@ -73,12 +63,9 @@ VDN_DEVICE void pivot_role(LeaderSmem& smem, const Params& params, Share share, 
     phases::PivotPair pair = phases::pivot_load(lane, params.A + matrix_offset(m), params.a_scale);
     VDN_NO_UNROLL
     for (int s = 0;; ++s) {
-      arch::trace(10 + 8 * s);
       phases::square_factor_rolled(lane, pair, smem.pivot[s % kPivotRing], mine);
-      arch::trace(8 + 8 * s);
       if (s + 1 == kSteps) break;
       arch::barrier_sync<kPanel, kPanelBarrierThreads>();
-      arch::trace(9 + 8 * s);
       pair = phases::square_form_shared(lane, s + 1, smem.diag[(s + 1) % 2], smem.c[s % 2],
                                         smem.pivot[s % kPivotRing].block, smem.scratch);
       bad = phases::square_bad(mine, kStep * s + 1, bad);
@@ -104,13 +91,11 @@ VDN_DEVICE void panel_role(Smem& shared, Share share, int partner, int thread) {
   for (int count = 0, m = share.first; m < share.n; ++count, m += share.stride) {
     VDN_NO_UNROLL
     for (int s = 0; s < kSteps; ++s) {
-      arch::trace(8 + 8 * s);
       arch::barrier_sync<kPanel, kPanelBarrierThreads>();
       float c[kStep], g[kStep], e[kStep];
       phases::square_load_row(c, smem.c[s % 2].word + phases::square_row(me.word));
       const phases::SquareW w = phases::square_load_w(smem.pivot[s % kPivotRing]);
       phases::square_solve(c, me, w, g, e, smem.g, smem.e);
-      arch::trace(9 + 8 * s);
       arch::barrier_sync<kSolved, kSolvedThreads>();
       if (count == 0 && s == 0) arch::cluster_wait();  // the partner's barriers are there
       if (count > 0) arch::mbarrier_wait_peer(&shared.h_free[s], (count - 1) % 2);
@@ -119,7 +104,6 @@ VDN_DEVICE void panel_role(Smem& shared, Share share, int partner, int thread) {
       phases::square_h(e, w, [&](int k, float x) { arch::store_peer(out + 4 * kDim * k, x, barrier); });
       if (s + 1 == kSteps && thread == 0)
         arch::store_peer(peer_bad, arch::load_shared(&smem.bad[count % kBadRing]), barrier);
-      arch::trace(10 + 8 * s);
     }
   }
   arch::cluster_arrive_relaxed();
@@ -134,29 +118,22 @@ VDN_DEVICE void inject_role(Smem& smem, const Params& params, Share share, int l
   VDN_NO_UNROLL
   for (int count = 0, m = share.first; m < share.n; ++count, m += share.stride) {
     const bool more = m + share.stride < share.n;
-    arch::trace(0);
     phases::inject_load(tile, me, params.B + matrix_offset(m) + warp * kInjectRows * kDim, params.b_scale);
-    arch::trace(1);
     VDN_NO_UNROLL
     for (int s = 0; s < kSteps; ++s) {
       phases::RowPanelOf<kInjectPitch>& panel = smem.partner.row[warp][s % 2];
-      arch::trace(8 + 8 * s);
       phases::inject_publish(tile, me, s, panel);
       arch::warp_sync();
-      arch::trace(9 + 8 * s);
       arch::mbarrier_wait_peer(&smem.h_ready[s], count % 2);
       if (more && warp == 0 && lane == 0) arch::mbarrier_arrive_expect(&smem.h_ready[s], panel_bytes(s));
-      arch::trace(10 + 8 * s);
       phases::inject_update_ahead(tile, me, panel, smem.partner.h[s]);
       if (more) {
         arch::warp_sync();
         if (lane == 0) arch::mbarrier_arrive_peer(free + s * static_cast<int>(sizeof(std::uint64_t)));
       }
     }
-    arch::trace(2);
     if (arch::load_shared(&smem.partner.bad) != 0) phases::inject_spoil(tile);
     phases::inject_store(tile, me, params.J + matrix_offset(m) + warp * kInjectRows * kDim);
-    arch::trace(3);
   }
 }
 

@@ -219,6 +219,38 @@ TEST_CASE("machine: named barriers count, and join only those who take part") {
               FaultKind::kDeadlock);
 }
 
+TEST_CASE("machine: who arrives at a named barrier without waiting gives, and takes nothing") {
+  const auto kernel = [](int broken) {
+    return [broken]() {
+      Smem& s = smem();
+      const int t = m().thread_index();
+      for (int round = 0; round < 4; ++round) {
+        if (t < 32) {
+          store(&s.x[t], 1.0f);
+          m().barrier_arrive(1, 64, here());
+          if (broken != 1) m().barrier_sync(2, 64, here());
+        } else {
+          m().barrier_sync(1, 64, here());
+          (void)load(&s.x[t - 32]);
+          if (broken != 2) m().barrier_arrive(2, 64, here());
+        }
+      }
+    };
+  };
+  CHECK_RIGHT(run({}, kernel(0)));
+  CHECK_WRONG(run({}, kernel(1)));
+  CHECK_FAULT(run({}, kernel(2)), FaultKind::kDeadlock);
+}
+
+TEST_CASE("machine: ballots") {
+  CHECK_RIGHT(run({}, []() {
+    const int t = m().thread_index();
+    const std::uint32_t bits = m().warp_ballot(t % 3 == 0, here());
+    store_global(&out[t], (bits >> t % 32 & 1) == (t % 3 == 0 ? 1u : 0u) ? 1.0f : 0.0f);
+  }));
+  for (int t = 0; t < 64; ++t) REQUIRE(out[t] == 1.0f);
+}
+
 TEST_CASE("machine: two groups that use one named barrier, one behind the other, have no order") {
   CHECK_FAULT(run({128},
                   []() {

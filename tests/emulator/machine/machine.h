@@ -87,7 +87,9 @@ class Machine {
   // ---- for the layer: warps and barriers
   void warp_sync(Where where);
   std::uint32_t warp_shuffle(std::uint32_t value, int source, Where where);
+  std::uint32_t warp_ballot(bool yes, Where where);
   void barrier_sync(int id, int threads, Where where);  // threads 0: all of the CTA
+  void barrier_arrive(int id, int threads, Where where);
   void cluster_arrive(Release release, Where where);
   void cluster_wait(Acquire acquire, Where where);
 
@@ -155,6 +157,13 @@ class Machine {
 
   // barriers.cpp, mbarriers.cpp
   // Enters the warp's meeting at this instruction; true for the last of its lanes.
+  void exchange(Warp& warp, const char* what, std::uint32_t value, Where where);
+  struct Arrival {
+    NamedBarrier* barrier;
+    std::uint64_t generation;  // the one that it counts for
+    bool last_of_warp;
+  };
+  Arrival arrive(const char* what, int id, int threads, Where where);
   bool meet(Warp& warp, const char* what, int id, bool same_place, Where where);
   Warp& own_warp();
   int own_warp_lanes() const;
@@ -194,6 +203,7 @@ class Machine {
     int arrived = 0;
     std::uint64_t generation = 0;
     View gathered, done;
+    Clocks inits, done_inits;
     std::vector<int> waiting;
   } cluster_barrier_;
 };

@@ -24,6 +24,8 @@ struct Machine::Thread {
   int cluster_barriers = 0;           // passed
   std::uint64_t cluster_arrived = 0;  // generation arrived at, plus one
   View view;
+  Clocks
+      inits;  // what cluster barriers with relaxed arrivals have told it: good for fenced mbarrier initialisations only
   std::shared_ptr<const View> snapshot;  // of `view`, for the transfers that it issues; null when out of date
   // What it waits for.
   const char* what = "";
@@ -55,7 +57,7 @@ struct Machine::NamedBarrier {
   std::uint64_t generation = 0;
   Where where;
   std::vector<int> waiting;
-  View gathered;  // by the arrivals of this generation
+  View gathered, last;  // by the arrivals of this generation; of the one that is complete
 };
 
 struct Machine::Mbarrier {

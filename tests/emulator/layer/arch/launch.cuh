@@ -12,6 +12,7 @@ struct LaunchShape {
   int block;
   int shared_bytes;
   bool programmatic;
+  int cluster = 1;
 };
 
 template <class... Args>
@@ -19,6 +20,7 @@ cudaError_t launch(void (*kernel)(Args...), const LaunchShape& shape, cudaStream
   emulator::LaunchConfig config;
   config.grid = shape.grid;
   config.block = shape.block;
+  config.cluster = shape.cluster;
   config.shared_bytes = shape.shared_bytes;
   config.programmatic = shape.programmatic;
   const emulator::Fault fault = machine().run(config, [&]() { kernel(args...); });
