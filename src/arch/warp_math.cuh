@@ -13,11 +13,6 @@ VDN_DEVICE float fadd(float a, float b) { return __fadd_rn(a, b); }
 // The value of v in lane `source`; all lanes take part. "shfl.sync"
 VDN_DEVICE float warp_shuffle(float v, int source) { return __shfl_sync(0xffffffffu, v, source); }
 
-// The lanes of the warp for which `yes` holds, as bits; all lanes take part. "vote.sync.ballot"
-VDN_DEVICE unsigned warp_ballot(bool yes) { return __ballot_sync(0xffffffffu, yes); }
-// The number of the lowest bit set; bits is not 0.
-VDN_DEVICE int lowest_bit(unsigned bits) { return __ffs(static_cast<int>(bits)) - 1; }
-
 // 1/x within 1 ulp; x and the result are flushed when subnormal. "rcp.approx.ftz.f32"
 VDN_DEVICE float rcp_approx_ftz(float x) {
   float y;

@@ -1,7 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The pair kernel: a matrix on a cluster of two CTAs. The leader sweeps M and pushes each H panel into the partner's
-// shared memory; the partner holds B's rows in registers and injects.
+// The pair kernel: a matrix on a cluster of two CTAs, for latency. The leader sweeps M and pushes each H panel into the
+// partner's shared memory; the partner holds B's rows in registers and injects. Bits are those of the single kernel.
+//
+//   leader   warps 0-7 sweep (36 elements a thread), 8 pivot (scheduler 0), 9-11 and 13 panel (one thread a row)
+//   partner  warps 0-7 injection (16 rows of B each, 64 elements a thread)
+//
+// A step: sweep publishes c[s], diag[s+1] (arrives kPanel); pivot has pivot[s] (arrives kPivoted); panel solves G, E
+// (kSolved), then H, pushed by st.async onto the partner's h_ready[s]; sweep updates by G_i . E_j and publishes;
+// pivot forms and factors S_(s+1) meanwhile.
 #include "arch/barrier.cuh"
 #include "arch/cluster.cuh"
 #include "arch/launch.cuh"

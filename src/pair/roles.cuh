@@ -15,6 +15,7 @@
 #include "phases/inject.cuh"
 #include "phases/pivot.cuh"
 #include "phases/square.cuh"
+#include "phases/square_stage.cuh"
 
 namespace vdn_delta::pair {
 
@@ -54,29 +55,31 @@ VDN_DEVICE void sweep_role(LeaderSmem& smem, const Params& params, Share share, 
 
 // The pivot blocks, one step ahead of the sweep.
 VDN_DEVICE void pivot_role(LeaderSmem& smem, const Params& params, Share share, int lane) {
-  VDN_UNROLL
-  for (int i = 0; i < kPivotRing; ++i) phases::square_factor_init(lane, smem.pivot[i]);
   VDN_NO_UNROLL
   for (int count = 0, m = share.first; m < share.n; ++count, m += share.stride) {
     int bad = 0;
-    float mine = 1.0f;
     phases::PivotPair pair = phases::pivot_load(lane, params.A + matrix_offset(m), params.a_scale);
     VDN_NO_UNROLL
-    for (int s = 0;; ++s) {
-      phases::square_factor_rolled(lane, pair, smem.pivot[s % kPivotRing], mine);
-      if (s + 1 == kSteps) break;
-      arch::barrier_sync<kPanel, kPanelBarrierThreads>();
-      pair = phases::square_form_shared(lane, s + 1, smem.diag[(s + 1) % 2], smem.c[s % 2],
-                                        smem.pivot[s % kPivotRing].block, smem.scratch);
-      bad = phases::square_bad(mine, kStep * s + 1, bad);
+    for (int s = 0; s < kSteps; ++s) {
+      phases::SquarePivots pivots;
+      phases::square_factor(lane, pair, pivots, smem.pivot[s % kPivotRing]);
+      if (s + 1 < kSteps) {
+        arch::barrier_arrive<kPivoted, kPivotedThreads>();
+        bad = phases::square_bad(pivots, kStep * s + 1, bad);
+        arch::barrier_sync<kPanel, kPanelBarrierThreads>();
+        pair = phases::square_form_shared(lane, s + 1, smem.diag[(s + 1) % 2], smem.c[s % 2],
+                                          smem.pivot[s % kPivotRing], smem.scratch);
+      } else {
+        bad = phases::square_bad(pivots, kStep * s + 1, bad);
+        if (lane == 0) {
+          arch::store_shared(&smem.bad[count % kBadRing], bad);
+          if (params.info != nullptr) arch::store_global(params.info + m, bad);
+        }
+        arch::warp_sync();
+        arch::barrier_arrive<kPivoted, kPivotedThreads>();
+        arch::barrier_sync<kPanel, kPanelBarrierThreads>();
+      }
     }
-    bad = phases::square_bad(mine, kStep * (kSteps - 1) + 1, bad);
-    if (lane == 0) {
-      arch::store_shared(&smem.bad[count % kBadRing], bad);
-      if (params.info != nullptr) arch::store_global(params.info + m, bad);
-    }
-    arch::warp_sync();
-    arch::barrier_sync<kPanel, kPanelBarrierThreads>();
   }
 }
 
@@ -91,10 +94,11 @@ VDN_DEVICE void panel_role(Smem& shared, Share share, int partner, int thread) {
   for (int count = 0, m = share.first; m < share.n; ++count, m += share.stride) {
     VDN_NO_UNROLL
     for (int s = 0; s < kSteps; ++s) {
+      arch::barrier_sync<kPivoted, kPivotedThreads>();
+      const phases::SquareW w = phases::square_load_w(smem.pivot[s % kPivotRing]);
       arch::barrier_sync<kPanel, kPanelBarrierThreads>();
       float c[kStep], g[kStep], e[kStep];
       phases::square_load_row(c, smem.c[s % 2].word + phases::square_row(me.word));
-      const phases::SquareW w = phases::square_load_w(smem.pivot[s % kPivotRing]);
       phases::square_solve(c, me, w, g, e, smem.g, smem.e);
       arch::barrier_sync<kSolved, kSolvedThreads>();
       if (count == 0 && s == 0) arch::cluster_wait();  // the partner's barriers are there
@@ -118,6 +122,7 @@ VDN_DEVICE void inject_role(Smem& smem, const Params& params, Share share, int l
   VDN_NO_UNROLL
   for (int count = 0, m = share.first; m < share.n; ++count, m += share.stride) {
     const bool more = m + share.stride < share.n;
+    bool spoiled = false;
     phases::inject_load(tile, me, params.B + matrix_offset(m) + warp * kInjectRows * kDim, params.b_scale);
     VDN_NO_UNROLL
     for (int s = 0; s < kSteps; ++s) {
@@ -127,12 +132,13 @@ VDN_DEVICE void inject_role(Smem& smem, const Params& params, Share share, int l
       arch::mbarrier_wait_peer(&smem.h_ready[s], count % 2);
       if (more && warp == 0 && lane == 0) arch::mbarrier_arrive_expect(&smem.h_ready[s], panel_bytes(s));
       phases::inject_update_ahead(tile, me, panel, smem.partner.h[s]);
+      if (s + 1 == kSteps) spoiled = arch::load_shared(&smem.partner.bad) != 0;  // before h_free gives it back
       if (more) {
         arch::warp_sync();
         if (lane == 0) arch::mbarrier_arrive_peer(free + s * static_cast<int>(sizeof(std::uint64_t)));
       }
     }
-    if (arch::load_shared(&smem.partner.bad) != 0) phases::inject_spoil(tile);
+    if (spoiled) phases::inject_spoil(tile);
     phases::inject_store(tile, me, params.J + matrix_offset(m) + warp * kInjectRows * kDim);
   }
 }

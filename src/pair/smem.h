@@ -17,7 +17,7 @@ struct LeaderSmem {
   phases::SquareC c[2];
   phases::SquarePanel g;
   phases::SquarePanel e;
-  phases::SquarePivot pivot[kPivotRing];
+  phases::PivotBlock pivot[kPivotRing];
   phases::DiagBlock diag[2];
   phases::PivotScratch scratch;
   float alpha[2][kDim];
@@ -42,11 +42,13 @@ constexpr int kHFreeArrivals = kInjectWarps;
 
 // Named barriers; id 0 is the CTA's own.
 enum Barrier : int {
-  kPanel = 1,   // c[s], diag[s + 1], pivot[s] are complete: sweep, pivot and panel
-  kSolved = 2,  // g and e are complete: sweep and panel
-  kStaged = 3,  // T's mirrored part is in the stage: sweep
+  kPanel = 1,    // c[s], diag[s + 1] are complete: the sweep arrives; pivot and panel wait
+  kSolved = 2,   // g and e are complete: sweep and panel
+  kStaged = 3,   // T's mirrored part is in the stage: sweep
+  kPivoted = 4,  // pivot[s] is complete: the pivot warp arrives; the panel waits
 };
 constexpr int kPanelBarrierThreads = kSweepThreads + kPivotThreads + kPanelThreads;
+constexpr int kPivotedThreads = kPivotThreads + kPanelThreads;
 constexpr int kSolvedThreads = kSweepThreads + kPanelThreads;
 
 static_assert(sizeof(Smem) <= 227 * 1024, "what a CTA can have on sm_90 and sm_100");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The sweep by 256 threads, for latency: the same sums as phases/sweep.cuh, the work of a step spread over twice the
-// threads, direct global loads and stores. Mathematics: phases/sweep.cuh.
+// threads. Mathematics: phases/sweep.cuh. One pivot warp, a panel team of one thread a row, and the sweep team.
 #pragma once
 
 #include <cfloat>
@@ -18,8 +18,7 @@
 
 namespace vdn_delta::phases {
 
-// A warp is 4 r by 8 c: the half of the columns that a step publishes is in whole warps, two on each scheduler's
-// pair. Lanes i and i ^ 1 share c, lanes i and i ^ 2 share r (SweepThread says why).
+// A warp is 2 r by 16 c. Lanes i and i ^ 1 share c, lanes i and i ^ 2 share r (SweepThread says why).
 struct SquareThread {
   int r, c;
   VDN_DEVICE explicit SquareThread(int thread) {
@@ -28,27 +27,6 @@ struct SquareThread {
     c = lane / 2;
   }
 };
-
-VDN_DEVICE void square_load(tile::SquareTile& tile, SquareThread me, const float* A, float a_scale) {
-  const float* mine = A + me.r * kDim + me.c;
-  float raw[tile::kSquareRows][tile::kSquareRows];
-  VDN_UNROLL
-  for (int q = 0; q < tile::kSquareRows; ++q) {
-    VDN_UNROLL
-    for (int p = q; p < tile::kSquareRows; ++p)
-      raw[p][q] = p > q || me.r >= me.c ? arch::load_global(mine + 16 * p * kDim + 16 * q) : 0.0f;
-  }
-  VDN_UNROLL
-  for (int u = 0; u < tile::kSquarePairs; ++u) {
-    VDN_UNROLL
-    for (int p = 2 * u; p < tile::kSquareRows; ++p) {
-      const float one = me.r == me.c ? 1.0f : 0.0f;
-      const float x = arch::ffma(a_scale, raw[p][2 * u], p == 2 * u ? one : 0.0f);
-      const float y = p > 2 * u ? arch::ffma(a_scale, raw[p][2 * u + 1], p == 2 * u + 1 ? one : 0.0f) : 0.0f;
-      tile::square_pair(tile, p, u) = arch::make_pair(x, y);
-    }
-  }
-}
 
 // Publishes column block s (C, with -I in the block's own rows), clears what it takes, and publishes diagonal block
 // s + 1 as it is.
@@ -121,36 +99,31 @@ struct SquareRow {
   int word, index;
   VDN_DEVICE explicit SquareRow(int thread)
       : word(thread), index(thread / 4 % 16 + 16 * (thread / 64 * 4 + thread % 4)) {}
-  VDN_DEVICE int block() const { return index / kStep; }
 };
 VDN_DEVICE void square_load_row(float (&c)[kStep], const float* p) {
   const float4 lo = arch::load_shared4(p), hi = arch::load_shared4(p + 4);
   VDN_UNROLL
   for (int k = 0; k < kStep; ++k) c[k] = arch::component(lo, hi, k);
 }
-VDN_DEVICE void square_store_row(const float (&c)[kStep], float* p) {
-  arch::store_shared4(p, make_float4(c[0], c[1], c[2], c[3]));
-  arch::store_shared4(p + 4, make_float4(c[4], c[5], c[6], c[7]));
-}
-// W below its diagonal and -1 / d, out of the solve's table.
+// W below its diagonal and -1 / d.
 struct SquareW {
   float m[kStep][kStep];
   float minus_inverse[kStep];
 };
-VDN_DEVICE SquareW square_load_w(const SquarePivot& pivot) {
-  float t[2 * kSolveHalf];
-  VDN_UNROLL
-  for (int i = 0; i < 2 * kSolveHalf; i += 4) {
-    const float4 v = arch::load_shared4(pivot.solve + i);
-    t[i] = v.x, t[i + 1] = v.y, t[i + 2] = v.z, t[i + 3] = v.w;
-  }
+VDN_DEVICE SquareW square_load_w(const PivotBlock& pivot) {
   SquareW w;
   VDN_UNROLL
-  for (int k = 0; k < kStep; ++k) {
-    VDN_UNROLL
-    for (int m = 0; m < k; ++m) w.m[k][m] = t[solve_half(k) * kSolveHalf + solve_base(k) + m];
-    w.minus_inverse[k] = t[solve_half(k) * kSolveHalf + 16 + solve_slot(k)];
+  for (int k = 1; k < kStep; ++k) {
+    const float4 lo = arch::load_shared4(pivot.w + k * kStep);
+    w.m[k][0] = lo.x, w.m[k][1] = lo.y, w.m[k][2] = lo.z, w.m[k][3] = lo.w;
+    if (k > 4) {
+      const float4 hi = arch::load_shared4(pivot.w + k * kStep + 4);
+      w.m[k][4] = hi.x, w.m[k][5] = hi.y, w.m[k][6] = hi.z;
+    }
   }
+  const float4 d0 = arch::load_shared4(pivot.d_inverse), d1 = arch::load_shared4(pivot.d_inverse + 4);
+  VDN_UNROLL
+  for (int k = 0; k < kStep; ++k) w.minus_inverse[k] = -arch::component(d0, d1, k);
   return w;
 }
 
@@ -181,23 +154,6 @@ VDN_DEVICE void square_h(float (&e)[kStep], const SquareW& w, Out out) {
 
 VDN_DEVICE void square_update(tile::SquareTile& tile, SquareThread me, const SquarePanel& g, const SquarePanel& e) {
   tile::square_update<kSquarePitch, kSquarePitch>(tile, g.word + 4 * me.r, e.word + 4 * me.c);
-}
-
-// The zeros of the table, once for each block of the ring.
-VDN_DEVICE void square_factor_init(int lane, SquarePivot& out) {
-  arch::store_shared_if(lane == 0, out.solve + 11, 0.0f);               // g4's fifth
-  arch::store_shared_if(lane == 1, out.solve + 15, 0.0f);               // g0's
-  arch::store_shared_if(lane == 2, out.solve + kSolveHalf + 6, 0.0f);   // g6's seventh
-  arch::store_shared_if(lane == 3, out.solve + kSolveHalf + 14, 0.0f);  // g2's third
-}
-// Where the table has W_km, and -1 / d_k.
-VDN_DEVICE int solve_word(int k, int m) {
-  const int half = (0x99 >> k & 1) ^ 1;  // 7, 4, 3, 0: half 0
-  return half * kSolveHalf + (k >= 6 ? 0 : k >= 4 ? 7 : k >= 2 ? 12 : 15) + m;
-}
-VDN_DEVICE int solve_word_d(int k) {
-  const int half = (0x99 >> k & 1) ^ 1;
-  return half * kSolveHalf + 16 + (k >= 6 ? 0 : k >= 4 ? 1 : k >= 2 ? 2 : 3);
 }
 
 // S = S' - G D^-1 G^T, the rows of G exchanged through shared memory.
@@ -233,90 +189,51 @@ VDN_DEVICE PivotPair square_form_shared(int lane, int s, const DiagBlock& diag, 
   return {arch::fadd(before.x, -s0), arch::fadd(before.y, -s1)};
 }
 
-// As pivot_factor, two pivots a trip, so that the code is short: what runs once a step has to be fetched each time.
-// `mine` is pivot lane % 8, for square_bad.
-VDN_DEVICE void square_factor_rolled(int lane, PivotPair a, SquarePivot& out, float& mine) {
+// As pivot_factor, with as few instructions as can be: beside the sweep's warps on its scheduler each of them takes some
+// eight clocks. Rows up to the pivot's are dead but for W's part of them, which a multiplier of zero leaves as it is.
+struct SquarePivots {
+  float d[kStep], inverse[kStep];  // in every lane
+};
+VDN_DEVICE void square_factor(int lane, PivotPair a, SquarePivots& x, PivotBlock& out) {
   const int row = lane / 4, t = lane % 4;
-  float d = arch::warp_shuffle(a.x, 0), inverse_mine = 0.0f;
-  int order = lane % kStep, left = row;  // minus the current pivot
-  VDN_UNROLL_BY(4)
-  for (int h = 0; h < kStep / 2; ++h) {
-    // Behind the last pivot the sources wrap around to other lanes, and what they give is not used.
-    VDN_UNROLL
-    for (int odd = 0; odd < 2; ++odd) {
-      const float next_below = arch::warp_shuffle(odd ? a.y : a.x, 9 * h + (odd ? 8 : 4)),
-                  next_right = arch::warp_shuffle(odd ? a.x : a.y, 9 * h + (odd ? 5 : 0)),
-                  next_d = arch::warp_shuffle(odd ? a.x : a.y, 9 * h + (odd ? 9 : 4));
-      float below = arch::warp_shuffle(odd ? a.y : a.x, 4 * row + h);
-      const float ux = arch::warp_shuffle(a.x, 8 * h + 4 * odd + t), uy = arch::warp_shuffle(a.y, 8 * h + 4 * odd + t);
-      const float inverse = pivot_reciprocal(d);
-      mine = order == odd ? d : mine;
-      inverse_mine = order == odd ? inverse : inverse_mine;
-      d = arch::ffma(arch::fmul(-next_below, inverse), next_right, next_d);
-      const bool under = left > odd;  // rows up to the pivot's stay
-      const float f = arch::fmul(-below, inverse);
-      const float x = arch::ffma(f, ux, a.x), y = arch::ffma(f, uy, a.y);
-      a.x = under ? (!odd && t == h ? f : x) : a.x;
-      a.y = under ? (odd && t == h ? f : y) : a.y;
+  x.d[0] = arch::warp_shuffle(a.x, 0);
+  VDN_UNROLL
+  for (int k = 0; k < kStep; ++k) {
+    x.inverse[k] = pivot_reciprocal(x.d[k]);
+    if (k + 1 < kStep) {
+      const auto element = [&](int i, int j) { return arch::warp_shuffle(j % 2 == 0 ? a.x : a.y, 4 * i + j / 2); };
+      const float next_below = element(k + 1, k), next_right = element(k, k + 1), next_d = element(k + 1, k + 1);
+      const float below = element(row, k);
+      const float ux = arch::warp_shuffle(a.x, 4 * k + t), uy = arch::warp_shuffle(a.y, 4 * k + t);
+      x.d[k + 1] = arch::ffma(arch::fmul(-next_below, x.inverse[k]), next_right, next_d);
+      const float f = arch::fmul(row > k ? -below : 0.0f, x.inverse[k]);
+      a = {arch::ffma(f, ux, a.x), arch::ffma(f, uy, a.y)};
+      if (k % 2 == 0)
+        a.x = t == k / 2 ? f : a.x;
+      else
+        a.y = t == k / 2 ? f : a.y;
     }
-    order -= 2, left -= 2;
   }
   const int j = 2 * t;
-  arch::store_shared_if(j < row, out.solve + solve_word(row, j), a.x);
-  arch::store_shared_if(j + 1 < row, out.solve + solve_word(row, j + 1), a.y);
-  arch::store_shared_if(lane < kStep, out.solve + solve_word_d(lane % kStep), -inverse_mine);
-  arch::store_shared_if(lane < kStep, out.block.d_inverse + lane % kStep, inverse_mine);
-  arch::store_shared2(out.block.w + row * kStep + j, make_float2(j < row ? a.x : (j == row ? 1.0f : 0.0f),
-                                                                 j + 1 < row ? a.y : (j + 1 == row ? 1.0f : 0.0f)));
-}
-
-// The order of the first bad pivot, or `bad` if that is not 0.
-VDN_DEVICE int square_bad(float mine, int first_order, int bad) {
-  const unsigned failed = arch::warp_ballot(!(mine > 0.0f && mine <= FLT_MAX)) & 0xffu;
-  return bad == 0 && failed != 0 ? first_order + arch::lowest_bit(failed) : bad;
-}
-
-// T: its lower triangle straight to global memory, the mirrored part through the stage.
-VDN_DEVICE void square_store(const tile::SquareTile& tile, SquareThread me, bool spoiled, const float* alpha,
-                             SquareStage& stage, float* T) {
-  float alpha_j[tile::kSquareRows];
-  VDN_UNROLL
-  for (int q = 0; q < tile::kSquareRows; ++q) alpha_j[q] = -arch::load_shared(alpha + me.c + 16 * q);
-  float alpha_i[tile::kSquareRows];
-  VDN_UNROLL
-  for (int p = 0; p < tile::kSquareRows; ++p) alpha_i[p] = -arch::load_shared(alpha + me.r + 16 * p);
-  float* column = stage.word + me.c * kSquareStagePitch + me.r;
-  float* row = T + me.r * kDim + me.c;
-  VDN_UNROLL
-  for (int p = 0; p < tile::kSquareRows; ++p) {
-    VDN_UNROLL
-    for (int q = 0; q <= p; ++q) {
-      const float x = spoiled ? arch::quiet_nan() : tile::square_element(tile, p, q);
-      arch::store_shared_if(p > q || me.r > me.c, column + 16 * q * kSquareStagePitch + 16 * p, arch::fmul(alpha_j[q], x));
-      if (p > q || me.r >= me.c) arch::store_global(row + 16 * p * kDim + 16 * q, arch::fmul(alpha_i[p], x));
-    }
+  arch::store_shared2(out.w + row * kStep + j, make_float2(j < row ? a.x : (j == row ? 1.0f : 0.0f),
+                                                           j + 1 < row ? a.y : (j + 1 == row ? 1.0f : 0.0f)));
+  if (lane == 0) {
+    arch::store_shared4(out.d_inverse, make_float4(x.inverse[0], x.inverse[1], x.inverse[2], x.inverse[3]));
+    arch::store_shared4(out.d_inverse + 4, make_float4(x.inverse[4], x.inverse[5], x.inverse[6], x.inverse[7]));
   }
 }
-// The second half, behind a barrier: each of eight warps its rows j, from the diagonal to the right.
-VDN_DEVICE void square_store_mirror(int warp, int lane, const SquareStage& stage, float* T) {
-  constexpr int kAtOnce = 4;
-  VDN_NO_UNROLL
-  for (int n = 0; n < kDim / 8; n += kAtOnce) {
-    float x[kAtOnce][4];
+// The order of the first bad pivot, or `bad` if that is not 0. A bad pivot has no reciprocal above zero; the other way
+// round it is looked at closely.
+VDN_DEVICE int square_bad(const SquarePivots& x, int first_order, int bad) {
+  bool good = true;
+  VDN_UNROLL
+  for (int k = 0; k < kStep; ++k) good = good && x.inverse[k] > 0.0f;
+  if (!good) {
     VDN_UNROLL
-    for (int u = 0; u < kAtOnce; ++u) {
-      VDN_UNROLL
-      for (int b = 0; b < 4; ++b)
-        x[u][b] = arch::load_shared(stage.word + (8 * (n + u) + warp) * kSquareStagePitch + 32 * b + lane);
-    }
-    VDN_UNROLL
-    for (int u = 0; u < kAtOnce; ++u) {
-      const int j = 8 * (n + u) + warp;
-      VDN_UNROLL
-      for (int b = 0; b < 4; ++b)
-        if (32 * b + lane > j) arch::store_global(T + j * kDim + 32 * b + lane, x[u][b]);
-    }
+    for (int k = 0; k < kStep; ++k)
+      if (bad == 0 && !(x.d[k] > 0.0f && x.d[k] <= FLT_MAX)) bad = first_order + k;
   }
+  return bad;
 }
 
 }  // namespace vdn_delta::phases

@@ -19,22 +19,7 @@ constexpr int square_row(int w) { return 8 * w + w / 4 * 4; }
 struct alignas(16) SquareC {
   float word[8 * kDim + kDim];
 };
-// W and 1 / d as the solve wants them: for each half of the eight k, the multipliers in order of use and -1 / d.
-//   half 0: g7 (7) g4 (4, 0) g3 (3) g0 (0)      half 1: g6 (6, 0) g5 (5) g2 (2, 0) g1 (1)
-constexpr int kSolveHalf = 20;
-constexpr int solve_half(int k) { return k == 7 || k == 4 || k == 3 || k == 0 ? 0 : 1; }
-// Where k's multipliers begin in its half; with next = 1, where the following ones do.
-constexpr int solve_base(int k, int next = 0) {
-  const int slot = (k >= 6 ? 0 : k >= 4 ? 1 : k >= 2 ? 2 : 3) + next;
-  return slot == 0 ? 0 : slot == 1 ? 7 : slot == 2 ? 12 : slot == 3 ? 15 : 16;
-}
-constexpr int solve_slot(int k) { return k >= 6 ? 0 : k >= 4 ? 1 : k >= 2 ? 2 : 3; }
-struct alignas(16) SquarePivot {
-  float solve[2 * kSolveHalf];
-  PivotBlock block;  // the pivot warp's own
-};
-
-constexpr int kSquareStagePitch = kDim + 4;  // 4 mod 32: free of conflicts for four r by eight c
+constexpr int kSquareStagePitch = kDim + 2;  // 2 mod 32: free of conflicts for two r by sixteen c
 struct alignas(16) SquareStage {
   float word[kDim * kSquareStagePitch];
 };

@@ -242,15 +242,6 @@ TEST_CASE("machine: who arrives at a named barrier without waiting gives, and ta
   CHECK_FAULT(run({}, kernel(2)), FaultKind::kDeadlock);
 }
 
-TEST_CASE("machine: ballots") {
-  CHECK_RIGHT(run({}, []() {
-    const int t = m().thread_index();
-    const std::uint32_t bits = m().warp_ballot(t % 3 == 0, here());
-    store_global(&out[t], (bits >> t % 32 & 1) == (t % 3 == 0 ? 1u : 0u) ? 1.0f : 0.0f);
-  }));
-  for (int t = 0; t < 64; ++t) REQUIRE(out[t] == 1.0f);
-}
-
 TEST_CASE("machine: two groups that use one named barrier, one behind the other, have no order") {
   CHECK_FAULT(run({128},
                   []() {

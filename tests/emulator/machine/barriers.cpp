@@ -73,9 +73,10 @@ void Machine::warp_sync(Where where) {
   acquire(warp.done);  // the next meeting is not before all lanes have been here
 }
 
-// Leaves every lane's value in warp.result. Orders nothing: "shfl.sync" and "vote.sync" are no memory barriers.
-void Machine::exchange(Warp& warp, const char* what, std::uint32_t value, Where where) {
-  const bool last = meet(warp, what, 0, true, where);
+// Orders nothing: "shfl.sync" is no memory barrier.
+std::uint32_t Machine::warp_shuffle(std::uint32_t value, int source, Where where) {
+  Warp& warp = own_warp();
+  const bool last = meet(warp, "warp_shuffle", 0, true, where);
   const std::uint64_t meeting = warp.meetings;
   warp.value[self().index % kWarpSize] = value;
   if (last) {
@@ -83,20 +84,9 @@ void Machine::exchange(Warp& warp, const char* what, std::uint32_t value, Where 
     std::copy(std::begin(warp.value), std::end(warp.value), std::begin(warp.result));
     wake(warp.waiting);
   } else {
-    while (warp.meetings == meeting) wait_in(warp.waiting, what, nullptr, where);
+    while (warp.meetings == meeting) wait_in(warp.waiting, "warp_shuffle", nullptr, where);
   }
-}
-
-std::uint32_t Machine::warp_shuffle(std::uint32_t value, int source, Where where) {
-  exchange(own_warp(), "warp_shuffle", value, where);
-  return own_warp().result[static_cast<unsigned>(source) % kWarpSize];  // as the instruction does
-}
-
-std::uint32_t Machine::warp_ballot(bool yes, Where where) {
-  exchange(own_warp(), "warp_ballot", yes ? 1 : 0, where);
-  std::uint32_t bits = 0;
-  for (int lane = 0; lane < own_warp_lanes(); ++lane) bits |= own_warp().result[lane] << lane;
-  return bits;
+  return warp.result[static_cast<unsigned>(source) % kWarpSize];  // the instruction takes the number of the lane so
 }
 
 // ---- CTAs

@@ -23,9 +23,6 @@ inline float warp_shuffle(float v, int source, Where where = here()) {
   return v;
 }
 
-inline unsigned warp_ballot(bool yes, Where where = here()) { return machine().warp_ballot(yes, where); }
-inline int lowest_bit(unsigned bits) { return __builtin_ctz(bits); }
-
 // The hardware's result is within 1 ulp of 1/x. The model: the correctly rounded one, off by Settings::rcp_error ulp
 // where both are normal numbers; subnormal arguments and results are flushed to zero.
 inline float rcp_approx_ftz(float x) {
