@@ -8,13 +8,16 @@
 //
 //     n <= clusters          pair: one wave, about half the time
 //     clusters < n <= SMs    two waves of pair take as long as single's one
-//     beyond                 single as a rule: with full waves both do as many matrices a second, or single a few more
+//     beyond                 single: with full waves it does more matrices a second, as nothing crosses between SMs
 //
 // and pair is preferred for one wave of clusters. Neither the clock, nor the number of SMs, nor the memory is part of
 // this argument: they change the times of both variants, or the size of the wave, which the device says itself (66 on
 // an H200, 74 expected on a B200 of 148 SMs, fewer on a MIG slice). That is why devices without a record have the same
 // rule. What could make it wrong there is another ratio between the two waves: `bench --tune` measures that and prints
 // the entry to add (bench/README.md).
+//
+// The rule knows one change from pair to single. Where single has just begun another wave (n = 133 .. 198 on an H200)
+// three waves of pair may be shorter than its two; `bench --tune` says so, the table cannot.
 #pragma once
 
 #include <cstdint>
