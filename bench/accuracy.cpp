@@ -77,8 +77,7 @@ std::vector<AccuracyCase> accuracy_cases(const std::vector<std::string>& familie
   return chosen;
 }
 
-std::vector<ErrorRow> run_accuracy(const AccuracyCase& one, const std::vector<std::unique_ptr<Contender>>& contenders,
-                                   int threads) {
+std::vector<ErrorRow> run_accuracy(const AccuracyCase& one, const std::vector<Contender*>& contenders, int threads) {
   const support::InputSpec& spec = one.spec;
   const support::Batch batch = support::make_batch(spec, threads);
   const support::Reference reference =
@@ -87,7 +86,7 @@ std::vector<ErrorRow> run_accuracy(const AccuracyCase& one, const std::vector<st
   std::vector<ErrorRow> rows;
   support::Errors chain;
   bool have_chain = false;
-  for (const std::unique_ptr<Contender>& contender : contenders) {
+  for (Contender* contender : contenders) {
     Outputs outputs(spec.n);
     contender->solve(batch, outputs.T.data(), outputs.J.data());
     const support::Errors errors = support::compare(spec.n, outputs.T.data(), outputs.J.data(), reference);
@@ -97,7 +96,7 @@ std::vector<ErrorRow> run_accuracy(const AccuracyCase& one, const std::vector<st
     }
     ErrorRow row;
     row.n = spec.n;
-    row.variant = contender->name();
+    row.variant = contender->name_for(spec.n);
     row.family = support::family_name(spec.family);
     row.tokens = spec.tokens;
     row.beta_scale = spec.beta_scale;

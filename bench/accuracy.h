@@ -4,7 +4,6 @@
 #pragma once
 
 #include <functional>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -31,7 +30,6 @@ struct AccuracyCase {
 std::vector<AccuracyCase> accuracy_cases(const std::vector<std::string>& families, std::int64_t n, std::uint64_t seed);
 
 // Runs every contender on the case. Baselines are measured but not judged.
-std::vector<ErrorRow> run_accuracy(const AccuracyCase& one, const std::vector<std::unique_ptr<Contender>>& contenders,
-                                   int threads);
+std::vector<ErrorRow> run_accuracy(const AccuracyCase& one, const std::vector<Contender*>& contenders, int threads);
 
 }  // namespace vdn_delta::bench

@@ -15,11 +15,15 @@
 #include "progress.h"
 #include "record.h"
 #include "report.h"
+#include "tune.h"
 
 namespace vdn_delta::bench {
 namespace {
 
 using Contenders = std::vector<std::unique_ptr<Contender>>;
+
+// By default pair is not run with more: nobody would choose it, and it only takes time.
+constexpr std::int64_t kMostPairMatrices = 707;
 
 bool wanted(const std::vector<std::string>& list, const char* word) {
   return std::find(list.begin(), list.end(), word) != list.end();
@@ -38,12 +42,11 @@ void add_gpu_contenders(Setup* setup) {
   struct Choice {
     const char* name;
     vdn_variant_t variant;
-    bool by_default;
   };
-  for (const Choice& choice : {Choice{"auto", VDN_VARIANT_AUTO, false}, Choice{"single", VDN_VARIANT_SINGLE, true},
-                               Choice{"pair", VDN_VARIANT_PAIR, true}}) {
+  for (const Choice& choice :
+       {Choice{"auto", VDN_VARIANT_AUTO}, Choice{"single", VDN_VARIANT_SINGLE}, Choice{"pair", VDN_VARIANT_PAIR}}) {
     const bool named = wanted(options.variants, choice.name);
-    if (!named && !(options.variants.empty() && choice.by_default)) continue;
+    if (!named && !options.variants.empty()) continue;
     std::string why_not;
     std::unique_ptr<GpuContender> contender = make_gpu_variant(choice.variant, &why_not);
     if (contender != nullptr) {
@@ -73,10 +76,31 @@ void add_cpu_contenders(Setup* setup) {
   }
 }
 
-Setup make_setup(const Options& options) {
+// The contenders that run with n matrices: no variant twice, once by AUTO and once by its name.
+std::vector<Contender*> chosen(const Contenders& contenders, std::int64_t n, const Options& options) {
+  std::vector<Contender*> list;
+  for (const auto& contender : contenders) {
+    const std::string name = contender->name_for(n);
+    const bool is_there =
+        std::any_of(list.begin(), list.end(), [&](const Contender* other) { return other->name_for(n) == name; });
+    const bool is_too_much = options.variants.empty() && contender->name() == "pair" && n > kMostPairMatrices;
+    if (!is_there && !is_too_much) list.push_back(contender.get());
+  }
+  return list;
+}
+
+Setup make_setup(const Options& asked) {
   Setup setup;
-  setup.options = options;
+  setup.options = asked;
   setup.gpu = gpu_info();
+  Options& options = setup.options;
+  if (options.tune) {
+    options.variants = {"pair", "single"};
+    options.baselines = {"none"};
+    options.modes = {"graph"};
+    options.accuracy_n = 0;
+    if (options.n.empty()) options.n = tune_sizes(setup.gpu.multiprocessors, setup.gpu.clusters);
+  }
 
   const bool only_cpu_named = (options.modes.size() == 1 && wanted(options.modes, "cpu")) ||
                               (options.variants.size() == 1 && wanted(options.variants, "cpu"));
@@ -97,7 +121,7 @@ Setup make_setup(const Options& options) {
 
   const bool gpu = !setup.on_gpu.empty();
   if (setup.options.n.empty()) {
-    setup.options.n = gpu ? std::vector<std::int64_t>{1, 16, 64, 100, 132, 264, 528, 707, 1414, 5656}
+    setup.options.n = gpu ? std::vector<std::int64_t>{1, 16, 64, 66, 100, 132, 264, 528, 707, 1414, 5656}
                           : std::vector<std::int64_t>{1, 16, 64, 707};
   }
   if (setup.options.accuracy_n < 0) setup.options.accuracy_n = gpu ? 707 : 64;
@@ -109,8 +133,8 @@ void print_device(const Setup& setup) {
   std::printf("vdn_delta %d.%d.%d\n", version / 10000, version / 100 % 100, version % 100);
   const GpuInfo& gpu = setup.gpu;
   if (gpu.present) {
-    std::printf("GPU       %s, compute capability %d.%d, %d multiprocessors, driver %s, CUDA %s\n", gpu.name.c_str(),
-                gpu.capability_major, gpu.capability_minor, gpu.multiprocessors,
+    std::printf("GPU       %s, compute capability %d.%d, %d multiprocessors, %d clusters of pair, driver %s, CUDA %s\n",
+                gpu.name.c_str(), gpu.capability_major, gpu.capability_minor, gpu.multiprocessors, gpu.clusters,
                 gpu.driver.empty() ? "unknown" : gpu.driver.c_str(), gpu.cuda.c_str());
   } else {
     std::printf("GPU       none (%s): running on the CPU\n", gpu.why_not.c_str());
@@ -146,7 +170,8 @@ int accuracy_part(const Setup& setup, Record* record, Progress* progress) {
     progress->say(what);
     for (const Contenders* contenders : {&setup.on_gpu, &setup.on_cpu}) {
       if (contenders->empty()) continue;
-      for (const ErrorRow& row : run_accuracy(cases[i], *contenders, options.threads)) {
+      const std::vector<Contender*> list = chosen(*contenders, spec.n, options);
+      for (const ErrorRow& row : run_accuracy(cases[i], list, options.threads)) {
         progress->clear();
         print_error_row(row);
         if (row.verdict == "FAIL") ++failures;
@@ -181,9 +206,10 @@ void timing_part(const Setup& setup, Record* record, Progress* progress) {
       const support::Batch batch = make_timing_batch(n, options.threads);
       for (const std::string& mode : setup.gpu_modes) {
         std::vector<TimingRow> rows;
-        for (const auto& contender : setup.on_gpu) {
+        for (Contender* contender : chosen(setup.on_gpu, n, options)) {
           progress->say("timing " + contender->name() + " " + mode + " n " + std::to_string(n));
-          rows.push_back(static_cast<GpuContender&>(*contender).time(batch, mode, options.samples));
+          rows.push_back(static_cast<GpuContender*>(contender)->time(batch, mode, options.samples));
+          rows.back().by_auto = rows.back().variant == auto_variant(n);
         }
         progress->clear();
         print_timings(rows, record->ceilings);
@@ -213,6 +239,12 @@ int run(const Options& options) {
     return 0;
   }
 
+  if (!options.tune_record.empty()) {
+    const Record record = read_record(options.tune_record);
+    print_tuning(record, options.tune_record);
+    return 0;
+  }
+
   const Setup setup = make_setup(options);
   if (options.list) {
     print_list(setup);
@@ -227,6 +259,9 @@ int run(const Options& options) {
     record.gpu = setup.gpu.name;
     record.driver = setup.gpu.driver;
     record.cuda = setup.gpu.cuda;
+    record.capability = std::to_string(setup.gpu.capability_major) + "." + std::to_string(setup.gpu.capability_minor);
+    record.multiprocessors = setup.gpu.multiprocessors;
+    record.clusters = setup.gpu.clusters;
     progress.say("measuring the ceilings");
     record.ceilings = measure_ceilings();
     progress.clear();
@@ -245,6 +280,7 @@ int run(const Options& options) {
     throw;
   }
   save();
+  if (options.tune) print_tuning(record, options.json);
   if (options.tsv) print_tsv(record);
   return failures == 0 ? 0 : 1;
 }

@@ -17,8 +17,10 @@ class Contender {
  public:
   virtual ~Contender() = default;
 
-  // As in the records: "single", "pair", "cpu", "baseline:<name>".
+  // As on the command line: "auto", "single", "pair", "cpu", "baseline:<name>".
   virtual std::string name() const = 0;
+  // As in the records: "auto" has the name of the variant that it takes for n matrices.
+  virtual std::string name_for(std::int64_t) const { return name(); }
 
   // Computes T and J of a batch in host memory, once; outputs are poisoned before.
   virtual void solve(const support::Batch& batch, float* T, float* J) = 0;

@@ -29,22 +29,38 @@ std::string driver_version() {
   return text;
 }
 
+// False, and a message of the library, if it would not launch.
+bool plan_of(vdn_variant_t variant, std::int64_t n, vdn_delta_plan_t* plan, vdn_status_t* status) {
+  vdn_delta_options_t options = VDN_DELTA_OPTIONS_INIT;
+  options.variant = variant;
+  *plan = VDN_DELTA_PLAN_INIT;
+  *status = vdn_delta_plan(n, &options, 0, plan);
+  return *status == VDN_STATUS_SUCCESS;
+}
+
+const char* name_of(vdn_variant_t variant) {
+  return variant == VDN_VARIANT_PAIR ? "pair" : variant == VDN_VARIANT_SINGLE ? "single" : "auto";
+}
+
 class GpuVariant : public GpuContender {
  public:
-  GpuVariant(vdn_variant_t variant, std::string name) : name_(std::move(name)) { options_.variant = variant; }
+  explicit GpuVariant(vdn_variant_t variant) { options_.variant = variant; }
 
-  std::string name() const override { return name_; }
+  std::string name() const override { return name_of(options_.variant); }
+  std::string name_for(std::int64_t n) const override {
+    return options_.variant == VDN_VARIANT_AUTO ? auto_variant(n) : name();
+  }
 
   void solve(const support::Batch& batch, float* T, float* J) override {
     const DeviceBatch buffers(batch);
     enqueue(buffers, nullptr);
-    check(cudaDeviceSynchronize(), name_.c_str());
+    check(cudaDeviceSynchronize(), name().c_str());
     buffers.T.download(T);
     buffers.J.download(J);
   }
 
   TimingRow time(const support::Batch& batch, const std::string& mode, int samples) override {
-    return time_on_gpu(name_, batch, mode, samples,
+    return time_on_gpu(name_for(batch.n), batch, mode, samples,
                        [this](const DeviceBatch& buffers, cudaStream_t stream) { enqueue(buffers, stream); });
   }
 
@@ -55,7 +71,6 @@ class GpuVariant : public GpuContender {
   }
 
   vdn_delta_options_t options_ = VDN_DELTA_OPTIONS_INIT;
-  std::string name_;
 };
 
 }  // namespace
@@ -89,19 +104,28 @@ GpuInfo gpu_info() {
     return info;
   }
   info.present = true;
+  vdn_delta_plan_t plan;
+  vdn_status_t ignored;
+  if (plan_of(VDN_VARIANT_PAIR, VDN_DELTA_MAX_N, &plan, &ignored)) info.clusters = plan.grid / plan.cluster;
   return info;
 }
 
 std::unique_ptr<GpuContender> make_gpu_variant(vdn_variant_t variant, std::string* why_not) {
-  vdn_delta_options_t options = VDN_DELTA_OPTIONS_INIT;
-  options.variant = variant;
-  vdn_delta_plan_t plan = VDN_DELTA_PLAN_INIT;
-  const vdn_status_t status = vdn_delta_plan(VDN_DELTA_DIM, &options, 0, &plan);
-  if (status != VDN_STATUS_SUCCESS) {
+  vdn_delta_plan_t plan;
+  vdn_status_t status;
+  if (!plan_of(variant, 1, &plan, &status)) {
     *why_not = std::string(vdn_status_string(status)) + ": " + vdn_last_error_message();
     return nullptr;
   }
-  return std::make_unique<GpuVariant>(plan.variant, plan.variant == VDN_VARIANT_PAIR ? "pair" : "single");
+  return std::make_unique<GpuVariant>(variant);
+}
+
+std::string auto_variant(std::int64_t n) {
+  vdn_delta_plan_t plan;
+  vdn_status_t status;
+  plan_of(VDN_VARIANT_AUTO, n, &plan, &status);
+  check_library(status, "vdn_delta_plan");
+  return name_of(plan.variant);
 }
 
 #ifndef VDN_BENCH_CUBLAS

@@ -4,6 +4,7 @@
 // build without CUDA.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -20,6 +21,7 @@ struct GpuInfo {
   std::string name, driver, cuda;
   int capability_major = 0, capability_minor = 0;
   int multiprocessors = 0;
+  int clusters = 0;  // of variant pair, resident at once; 0: it cannot run
 };
 
 GpuInfo gpu_info();
@@ -33,6 +35,9 @@ class GpuContender : public Contender {
   // a graph is timed as a stream; the row says so.
   virtual TimingRow time(const support::Batch& batch, const std::string& mode, int samples) = 0;
 };
+
+// "pair" or "single": what VDN_VARIANT_AUTO takes for n matrices.
+std::string auto_variant(std::int64_t n);
 
 // Null, and the reason, when the library cannot serve this variant here.
 std::unique_ptr<GpuContender> make_gpu_variant(vdn_variant_t variant, std::string* why_not);

@@ -11,6 +11,8 @@ GpuInfo gpu_info() {
 
 Ceilings measure_ceilings() { return {}; }
 
+std::string auto_variant(std::int64_t) { return ""; }
+
 std::unique_ptr<GpuContender> make_gpu_variant(vdn_variant_t, std::string* why_not) {
   *why_not = "built without CUDA";
   return nullptr;

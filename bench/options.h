@@ -15,6 +15,8 @@ struct Options {
   bool tsv = false;                       // --plot-data without a file
   std::vector<std::string> plot_records;  // --plot-data FILE...
   std::string compare_old, compare_new;
+  bool tune = false;
+  std::string tune_record;  // --tune FILE
 
   // Empty lists take the default of the machine (see help_text).
   std::vector<std::int64_t> n;

@@ -53,6 +53,7 @@ std::string timing_line(const TimingRow& row) {
   line.number("us_p10", row.us_p10);
   line.number("us_p90", row.us_p90);
   line.integer("samples", row.samples);
+  if (row.by_auto) line.raw("auto", "true");
   return line.str();
 }
 
@@ -112,6 +113,9 @@ void write_record(const Record& record, const std::string& path) {
   member("gpu", quoted(record.gpu));
   member("driver", quoted(record.driver));
   member("cuda", quoted(record.cuda));
+  member("capability", quoted(record.capability));
+  if (record.multiprocessors > 0) member("multiprocessors", std::to_string(record.multiprocessors));
+  if (record.clusters > 0) member("clusters", std::to_string(record.clusters));
   if (record.ceilings.clock_mhz > 0) member("clock_mhz", std::to_string(std::lround(record.ceilings.clock_mhz)));
   member("cpu", quoted(record.cpu));
   if (record.threads > 0) member("threads", std::to_string(record.threads));
@@ -156,6 +160,9 @@ Record read_record(const std::string& path) {
   record.gpu = root.at("gpu").string;
   record.driver = root.at("driver").string;
   record.cuda = root.at("cuda").string;
+  record.capability = root.at("capability").string;
+  record.multiprocessors = static_cast<int>(root.at("multiprocessors").number);
+  record.clusters = static_cast<int>(root.at("clusters").number);
   record.cpu = root.at("cpu").string;
   record.threads = static_cast<int>(root.at("threads").number);
   record.date = root.at("date").string;
@@ -169,7 +176,7 @@ Record read_record(const std::string& path) {
     if (row.has("us_median")) {
       record.timings.push_back({n, row.at("variant").string, row.at("mode").string, row.at("us_median").number,
                                 row.at("us_p10").number, row.at("us_p90").number,
-                                static_cast<int>(row.at("samples").number)});
+                                static_cast<int>(row.at("samples").number), row.has("auto")});
       continue;
     }
     ErrorRow error;

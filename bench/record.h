@@ -13,9 +13,12 @@ namespace vdn_delta::bench {
 
 struct Record {
   std::string gpu, driver, cuda;  // empty on a CPU run
-  std::string cpu;                // the host's processor
-  int threads = 0;                // host threads, where the CPU path was timed
-  std::string date;               // YYYY-MM-DD
+  std::string capability;         // compute capability, such as "9.0"
+  int multiprocessors = 0;
+  int clusters = 0;  // of pair, resident at once
+  std::string cpu;   // the host's processor
+  int threads = 0;   // host threads, where the CPU path was timed
+  std::string date;  // YYYY-MM-DD
   Ceilings ceilings;
   std::map<std::string, std::string> source_hash;  // variant -> sha256
   std::map<std::string, std::string> checks;       // "passed", "failed" or "not run"

@@ -73,7 +73,8 @@ void print_timing_row(const TimingRow& row, const Ceilings& ceilings, double bas
   const double gbs = matrices * kBytesPerMatrix / row.us_median * 1e-3;
   char ratio[16] = "-";
   if (baseline_us > 0) std::snprintf(ratio, sizeof ratio, "%.2f", baseline_us / row.us_median);
-  std::printf("%-15s %-10s %7lld  %10.1f %10.1f %10.1f %7d  %6s %6s  %s\n", row.variant.c_str(), row.mode.c_str(),
+  const std::string name = row.variant + (row.by_auto ? " (auto)" : "");
+  std::printf("%-15s %-10s %7lld  %10.1f %10.1f %10.1f %7d  %6s %6s  %s\n", name.c_str(), row.mode.c_str(),
               static_cast<long long>(row.n), row.us_median, row.us_p10, row.us_p90, row.samples,
               percent(tflops, ceilings.ffma_tflops).c_str(), percent(gbs, ceilings.copy_gbs).c_str(), ratio);
   std::fflush(stdout);

@@ -17,11 +17,13 @@ struct TimingRow {
   std::string mode;     // "graph", "graph-cold", "stream" or "cpu"
   double us_median = 0, us_p10 = 0, us_p90 = 0;
   int samples = 0;
+  bool by_auto = false;  // `variant` is the one that VDN_VARIANT_AUTO takes for this n
 };
 
 inline TimingRow timing_row(std::int64_t n, const std::string& variant, const std::string& mode,
                             const std::vector<double>& us) {
-  return {n, variant, mode, quantile(us, 0.5), quantile(us, 0.1), quantile(us, 0.9), static_cast<int>(us.size())};
+  return {n,    variant, mode, quantile(us, 0.5), quantile(us, 0.1), quantile(us, 0.9), static_cast<int>(us.size()),
+          false};
 }
 
 struct ErrorRow {

@@ -26,15 +26,15 @@ def expect(condition, what, result=None):
             print(result.returncode, result.stdout, result.stderr, sep="\n")
 
 
-def timing(n, median, spread):
-    return {"n": n, "variant": "single", "mode": "graph", "us_median": median, "us_p10": median - spread,
+def timing(n, median, spread, variant="single", mode="graph"):
+    return {"n": n, "variant": variant, "mode": mode, "us_median": median, "us_p10": median - spread,
             "us_p90": median + spread, "samples": 30}
 
 
 def check_command_line():
     result = run(BENCH, "--help")
     options = ("--list", "--n ", "--variant", "--baseline", "--json", "--mode", "--compare", "--plot-data",
-               "--families", "--accuracy", "--samples", "--threads")
+               "--families", "--accuracy", "--samples", "--threads", "--tune")
     expect(result.returncode == 0 and all(name in result.stdout for name in options), "--help names options", result)
     result = run(BENCH, "--list")
     expect(result.returncode == 0 and "cpu" in result.stdout, "--list", result)
@@ -84,11 +84,57 @@ def check_comparison(folder):
     expect(verdicts == wanted, f"--compare says {wanted}, got {verdicts}", result)
 
 
+def tune(folder, times, head, clusters=66, multiprocessors=132):
+    """What --tune says of a record with these times: {n: (pair, single)}."""
+    path = folder / "2026-11-30-x-1.json"
+    rows = [timing(n, us, 0.1, variant) for n, pair in times.items() for variant, us in zip(("pair", "single"), pair)]
+    # Rows of other modes and of other sizes must not count.
+    rows += [timing(n, 1000 - us, 0.1, variant, "graph-cold") for n, pair in times.items()
+             for variant, us in zip(("pair", "single"), pair)] + [timing(5656, 1, 0.1)]
+    path.write_text(json.dumps({"gpu": "X", "date": "2026-01-01", **head, "multiprocessors": multiprocessors,
+                                "clusters": clusters, "results": rows}), encoding="utf-8")
+    return run(BENCH, "--tune", path)
+
+
+def check_tuning(folder):
+    def entry(capability, multiprocessors, waves):
+        return f'    {{  {capability}, {multiprocessors}, {waves}, "bench/records/2026-11-30-x-1.json"}},'
+
+    h200 = {707: (197, 174.3), 1: (17.3, 32.6), 16: (18.6, 33.0), 64: (19.1, 33.7), 66: (19.0, 33.8), 67: (34, 33.9),
+            100: (35.6, 34.8), 132: (35.9, 35.7)}
+    all_pair = {n: (pair, 10 * pair) for n, (pair, _) in h200.items()}
+    cases = [  # what, times, entry of the table, further lines
+        ("an H200", h200, 1, ["pair is faster up to n = 66", "single takes over at n = 67"]),
+        ("pair again", {**h200, 133: (54, 62), 198: (55, 63)}, 1,
+         ["single takes over at n = 67", "pair is faster again, which the table does not use, at n = 133 198"]),
+        ("two waves", {**h200, 67: (33, 33.9), 100: (34, 34.8), 132: (35, 35.7), 133: (54, 50)}, 2,
+         ["pair is faster up to n = 132", "single takes over at n = 133"]),
+        ("a wave and a half", {**h200, 67: (33, 33.9), 100: (34, 34.8)}, 1,
+         ["pair is faster up to n = 100", "single takes over at n = 132", "pair up to n = 66"]),
+        ("less than a wave", {**h200, 66: (40, 33.8)}, 0, ["single takes over at n = 66", "pair up to n = 0"]),
+        ("equal times", {1: (5, 5)}, 0, ["single takes over at n = 1"]),
+        ("pair everywhere", all_pair, 10, ["pair is faster up to n = 707", "single takes over at no measured size"]),
+    ]
+    for what, times, waves, lines in cases:
+        result = tune(folder, times, {"capability": "9.0"})
+        said = result.stdout.splitlines()
+        expect(result.returncode == 0 and said[-1:] == [entry(90, 132, waves)], f"--tune, {what}: entry", result)
+        expect(all(any(wanted in line for line in said) for wanted in lines), f"--tune, {what}: {lines}", result)
+    result = tune(folder, {1: (9, 16), 74: (10, 17), 75: (20, 17)}, {"capability": "10.3"}, 74, 148)
+    expect(result.stdout.splitlines()[-1:] == [entry(103, 148, 1)], "--tune, another GPU", result)
+    for what, result in (("no sizes", tune(folder, {}, {"capability": "9.0"})),
+                         ("no capability", tune(folder, h200, {})),
+                         ("no clusters", tune(folder, h200, {"capability": "9.0"}, 0)),
+                         ("no record", run(BENCH, "--tune", folder / "missing.json"))):
+        expect(result.returncode == 1 and "entry" not in result.stdout, f"--tune refuses: {what}", result)
+
+
 def main():
     check_command_line()
     with tempfile.TemporaryDirectory() as folder:
         check_record(Path(folder))
         check_comparison(Path(folder))
+        check_tuning(Path(folder))
     print(f"{len(failures)} failures")
     return 1 if failures else 0
 

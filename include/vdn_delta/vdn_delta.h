@@ -50,8 +50,8 @@ typedef enum vdn_status_t {
 } vdn_status_t;
 
 typedef enum vdn_variant_t {
-  VDN_VARIANT_AUTO = 0,             /* the library chooses, by GPU and n */
-  VDN_VARIANT_PAIR = 1,             /* two CTAs (a cluster) per matrix; not in this version */
+  VDN_VARIANT_AUTO = 0,             /* the library chooses, by GPU and n, see vdn_delta_factors */
+  VDN_VARIANT_PAIR = 1,             /* two CTAs (a cluster) per matrix: the shortest time for few matrices */
   VDN_VARIANT_SINGLE = 2,           /* one CTA per matrix */
   VDN_VARIANT_MAX_ENUM = 0x7fffffff /* refused; makes every int >= 0 a value of the type */
 } vdn_variant_t;
@@ -103,6 +103,10 @@ typedef struct vdn_delta_plan_t {
  *     J[m] = b_scale B[m] (I + a_scale A[m])^-1
  * on the current device, with one kernel launch.
  *
+ * Variant: VDN_VARIANT_AUTO takes PAIR while the GPU can hold a cluster for each of the n matrices at once (n <= 66 on
+ * an H200), SINGLE for more, and SINGLE for every n where PAIR cannot run. One call uses one variant. Which one changes
+ * the time and nothing else: both give the same bits.
+ *
  * Shapes: A, B, T, J are [n, 128, 128], alpha is [n, 128], options->info is [n]; fp32 and int32, row-major, dense, in
  * memory that the current device can access. 0 <= n <= VDN_DELTA_MAX_N; with n = 0 the call succeeds, launches nothing,
  * needs no GPU, and the pointers may be NULL. Otherwise all five pointers are required, T and J included. Any 4-byte
@@ -122,8 +126,9 @@ typedef struct vdn_delta_plan_t {
  *     NO_DEVICE          no GPU, no driver that this library can use, or a library built without CUDA
  *     NOT_PREPARED       this is the first call on the current device and `stream` is being captured: call
  *                        vdn_delta_prepare, or this function once outside a capture, first. The capture stays valid
- *     UNSUPPORTED        the GPU is older than compute capability 9.0, or cannot hold the kernel, or the forced variant
- *                        is not in this build (VDN_VARIANT_PAIR)
+ *     UNSUPPORTED        the GPU is older than compute capability 9.0, or cannot hold the kernel; VDN_VARIANT_PAIR is
+ *                        forced and no cluster fits on the GPU, as on a MIG slice or in a green context with few
+ *                        multiprocessors
  * and by the CUDA runtime while preparing or launching:
  *     INVALID_ARGUMENT   `stream` is no stream of the current device
  *     OUT_OF_MEMORY      the kernels could not be loaded for lack of memory
@@ -148,10 +153,10 @@ typedef struct vdn_delta_plan_t {
  * Accuracy: on the model's inputs with 1008 tokens (docs/numerics.md) the relative Frobenius error against fp64 is at
  * most 1e-6 for T and for J. It grows with the condition number of I + a_scale A: up to about 1e-5 on the same inputs
  * with 16 or 64 tokens at beta scale 100. All arithmetic is fp32; no tensor cores, whatever the TF32 settings of the
- * process. Determinism: the same call gives the same bits, always. Within a variant the bits of a matrix depend neither
- * on n nor on its place in the batch, alignment, stream or graph. Not promised: equal bits between variants, between
- * GPU and CPU, or between versions of the library; VDN_VARIANT_AUTO may choose another variant at another n, so force
- * one where batch invariance is needed.
+ * process. Determinism: the same call gives the same bits, always. On one kind of GPU the bits of a matrix, in T, J and
+ * info, depend neither on the variant nor on n, its place in the batch, alignment, stream or graph; so VDN_VARIANT_AUTO
+ * is batch-invariant. Not promised: equal bits between kinds of GPU, between GPU and CPU, or between versions of the
+ * library.
  *
  * Requires: compute capability 9.0 or 10.x (code for both is in the library); a driver for the CUDA version of the
  * build or of the same major version. A newer GPU is served through the driver's just-in-time compiler if a CTA can
@@ -173,8 +178,7 @@ VDN_API vdn_status_t vdn_delta_factors(int64_t n, const float* A, const float* B
  * Errors:
  *     INVALID_ARGUMENT, NULL_POINTER, OVERLAP   like vdn_delta_factors, and threads < 0
  *     OUT_OF_MEMORY                             no memory for the caller's scratch; T, J and info are then untouched
- * options->variant and options->programmatic_launch are checked like there and have no effect: VDN_VARIANT_PAIR
- * succeeds.
+ * options->variant and options->programmatic_launch are checked like there and have no effect.
  *
  * Per matrix: like vdn_delta_factors, with the same info and the same quiet NaN.
  *

@@ -95,6 +95,7 @@ bool means_unsupported(cudaError_t error, const VariantFacts& kernel, const Devi
     case cudaErrorNoKernelImageForDevice:
     case cudaErrorInvalidDeviceFunction:
     case cudaErrorInvalidKernelImage:
+    case cudaErrorInvalidClusterSize:
     case cudaErrorInvalidPtx:
     case cudaErrorUnsupportedPtxVersion:
     case cudaErrorJitCompilerNotFound:
@@ -111,8 +112,12 @@ vdn_status_t ask_variants(DeviceFacts* facts) noexcept {
     if (!may_run(row, *facts)) continue;
     const auto error = static_cast<cudaError_t>(row.prepare(&kernel));
     if (error == cudaSuccess) continue;
-    kernel.ctas_per_sm = 0;
-    if (!means_unsupported(error, kernel, *facts)) return translate(error, "loading the kernels");
+    // A runtime that will not count clusters must not keep the other variants from running. If the device itself is in
+    // error, they will say so.
+    const bool only_clusters = row.cluster > 1 && kernel.ctas_per_sm > 0;
+    kernel.clusters = 0;
+    if (!only_clusters) kernel.ctas_per_sm = 0;
+    if (!only_clusters && !means_unsupported(error, kernel, *facts)) return translate(error, "loading the kernels");
     (void)cudaGetLastError();
   }
   const Plan plan = make_plan(*facts, 1, VDN_VARIANT_AUTO);

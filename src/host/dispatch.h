@@ -15,7 +15,7 @@ struct VariantFacts {
   int threads = 0;       // per CTA
   int shared_bytes = 0;  // dynamic shared memory per CTA
   int ctas_per_sm = 0;   // resident CTAs per multiprocessor; 0: cannot run on this device
-  int clusters = 0;      // resident clusters on the device, as the occupancy query gives them; 0 without clusters
+  int clusters = 0;      // resident clusters on the device, of a row of clusters; 0: none, or none could be counted
 };
 
 // How one launch is made.
@@ -24,7 +24,8 @@ struct LaunchShape {
   bool programmatic_launch = false;
 };
 
-// Both return a cudaError_t.
+// Both return a cudaError_t. A preparation that fails leaves in `facts` what was found out before that; clusters are
+// counted last, so that ctas_per_sm > 0 beside an error says that this is what failed.
 using PrepareFunction = int (*)(VariantFacts* facts);
 using LaunchFunction = int (*)(const Params& params, const LaunchShape& shape, void* stream);
 
@@ -42,7 +43,8 @@ constexpr bool is_held(const Row& row) { return row.prepare != nullptr; }
 
 inline constexpr int kRows = 2;
 
-// Rows in order of preference: VDN_VARIANT_AUTO takes the first that this build holds and the device can run.
+// In order of preference: VDN_VARIANT_AUTO takes the first row that the device can run and whose matrices are as few as
+// auto_rule.h asks for.
 extern const Row kDispatch[kRows];
 
 }  // namespace vdn_delta::host

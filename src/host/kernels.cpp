@@ -13,7 +13,7 @@ int prepare_pair(VariantFacts* facts) {
   const cudaError_t error = pair::prepare(&kernel);
   facts->threads = kernel.threads;
   facts->shared_bytes = kernel.shared_bytes;
-  facts->ctas_per_sm = error == cudaSuccess && kernel.clusters > 0 ? kernel.ctas_per_sm : 0;
+  facts->ctas_per_sm = kernel.ctas_per_sm;
   facts->clusters = error == cudaSuccess ? kernel.clusters : 0;
   return error;
 }

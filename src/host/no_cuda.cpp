@@ -23,6 +23,7 @@ vdn_status_t enqueue(const Params&, vdn_variant_t, bool, void*) noexcept { retur
 
 int prepare_pair(VariantFacts*) { return kNoCuda; }
 int launch_pair(const Params&, const LaunchShape&, void*) { return kNoCuda; }
+
 int prepare_single(VariantFacts*) { return kNoCuda; }
 int launch_single(const Params&, const LaunchShape&, void*) { return kNoCuda; }
 

@@ -5,15 +5,32 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <limits>
+
+#include "auto_rule.h"
 
 namespace vdn_delta::host {
 namespace {
 
+// Whether the kernel has said that it runs there. A cluster may find no place where its CTAs would: its SMs must be
+// neighbours, and a MIG slice or a green context may have none.
+bool can_run(const Row& row, const VariantFacts& kernel, const DeviceFacts& facts) {
+  return may_run(row, facts) && kernel.ctas_per_sm > 0 && (row.cluster == 1 || kernel.clusters > 0);
+}
+
+// Whether the table of AUTO prefers this row for n matrices, given that it can run.
+bool is_preferred(const Row& row, const VariantFacts& kernel, const DeviceFacts& facts, std::int64_t n) {
+  if (row.variant != VDN_VARIANT_PAIR) return true;
+  return n <= pair_up_to(auto_rule(capability_of(facts), facts.multiprocessors), kernel.clusters);
+}
+
 // The kernels are persistent: as many CTAs as the device holds at once, or fewer if there is less to do, whole clusters
 // always. 64-bit, as n alone may be 2^30.
 int grid_of(const Row& row, const VariantFacts& kernel, const DeviceFacts& facts, std::int64_t n) {
-  const std::int64_t resident = std::int64_t{facts.multiprocessors} * kernel.ctas_per_sm / row.cluster;
-  return static_cast<int>(std::min(n, std::max<std::int64_t>(resident, 1)) * row.cluster);
+  const std::int64_t resident =
+      row.cluster == 1 ? std::int64_t{facts.multiprocessors} * kernel.ctas_per_sm : std::int64_t{kernel.clusters};
+  const std::int64_t most = std::numeric_limits<int>::max() / row.cluster;
+  return static_cast<int>(std::min({n, std::max<std::int64_t>(resident, 1), most}) * row.cluster);
 }
 
 void explain(const Row& row, const VariantFacts& kernel, const DeviceFacts& facts, Plan* plan) {
@@ -29,6 +46,12 @@ void explain(const Row& row, const VariantFacts& kernel, const DeviceFacts& fact
     std::snprintf(plan->why, sizeof plan->why,
                   "device %d (compute capability %d.%d) gives a CTA %d bytes of shared memory, variant %s needs %d",
                   facts.device, major, minor, facts.shared_bytes_limit, row.name, kernel.shared_bytes);
+  } else if (kernel.ctas_per_sm > 0) {
+    std::snprintf(
+        plan->why, sizeof plan->why,
+        "device %d (compute capability %d.%d, %d multiprocessors) has no room for a cluster of %d CTAs, which "
+        "variant %s needs",
+        facts.device, major, minor, facts.multiprocessors, row.cluster, row.name);
   } else {
     std::snprintf(plan->why, sizeof plan->why,
                   "the code of variant %s in this library does not run on device %d (compute capability %d.%d)",
@@ -40,20 +63,23 @@ void explain(const Row& row, const VariantFacts& kernel, const DeviceFacts& fact
 
 Plan make_plan(const DeviceFacts& facts, std::int64_t n, vdn_variant_t variant, const Row* rows) noexcept {
   Plan plan;
+  const bool automatic = variant == VDN_VARIANT_AUTO;
   const Row* refused = nullptr;  // the row to explain: the forced one, or the last that AUTO tried
-  for (int r = 0; r < kRows && plan.row == nullptr; ++r) {
+  for (int r = 0; r < kRows; ++r) {
     const Row& row = rows[r];
-    const bool wanted = variant == VDN_VARIANT_AUTO ? is_held(row) : variant == row.variant;
-    if (!wanted) continue;
-    if (may_run(row, facts) && facts.variants[r].ctas_per_sm > 0) {
-      plan.row = &row;
-      plan.kernel = facts.variants[r];
-      plan.grid = grid_of(row, plan.kernel, facts, n);
-    } else {
+    if (automatic ? !is_held(row) : variant != row.variant) continue;
+    if (!can_run(row, facts.variants[r], facts)) {
       refused = &row;
+      continue;
     }
+    const bool is_good = !automatic || is_preferred(row, facts.variants[r], facts, n);
+    if (is_good || plan.row == nullptr) plan.row = &row;  // a row that is not preferred is better than none
+    if (is_good) break;
   }
-  if (plan.row == nullptr) {
+  if (plan.row != nullptr) {
+    plan.kernel = facts.variants[plan.row - rows];
+    plan.grid = grid_of(*plan.row, plan.kernel, facts, n);
+  } else {
     plan.status = VDN_STATUS_UNSUPPORTED;
     if (refused != nullptr) {
       explain(*refused, facts.variants[refused - rows], facts, &plan);

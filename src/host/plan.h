@@ -19,9 +19,11 @@ struct DeviceFacts {
   VariantFacts variants[kRows];  // in the order of kDispatch
 };
 
+inline int capability_of(const DeviceFacts& facts) { return 10 * facts.capability_major + facts.capability_minor; }
+
 // Whether this build holds the variant, for devices like this one. Whether its code runs there, the kernel says.
 inline bool may_run(const Row& row, const DeviceFacts& facts) {
-  return is_held(row) && 10 * facts.capability_major + facts.capability_minor >= row.min_capability;
+  return is_held(row) && capability_of(facts) >= row.min_capability;
 }
 
 // `why` is set, and `row` null, if status is not VDN_STATUS_SUCCESS.

@@ -61,6 +61,7 @@ TEST_CASE("the README's example launches what it says") {
   CHECK(enqueue_factors(3, at(0x100000), at(0x200000), at(0x300000), at(0x400000), at(0x500000), info, nullptr) ==
         VDN_STATUS_SUCCESS);
   CHECK(runtime.launches == 1);
+  CHECK(runtime.launched == VDN_VARIANT_PAIR);
   CHECK(runtime.params.n == 3);
   CHECK(runtime.params.J == at(0x500000));
   CHECK(runtime.params.info == info);
@@ -95,6 +96,19 @@ TEST_CASE("a plan, whole") {
   CHECK(plan.ctas_per_multiprocessor == 3);
   CHECK(runtime.launches == 0);
 
+  // One wave of clusters, by AUTO; more than one, forced.
+  vdn_delta_options_t options = VDN_DELTA_OPTIONS_INIT;
+  for (const std::int64_t n : {66, 707}) {
+    if (n == 707) options.variant = VDN_VARIANT_PAIR;
+    REQUIRE(vdn_delta_plan(n, &options, 0, &plan) == VDN_STATUS_SUCCESS);
+    CHECK(plan.variant == VDN_VARIANT_PAIR);
+    CHECK(plan.grid == 132);
+    CHECK(plan.block == 448);
+    CHECK(plan.cluster == 2);
+    CHECK(plan.shared_bytes == 120000);
+    CHECK(plan.ctas_per_multiprocessor == 1);
+  }
+
   REQUIRE(vdn_delta_plan(0, nullptr, -1, &plan) == VDN_STATUS_SUCCESS);
   CHECK(plan.grid == 0);
 }
@@ -118,17 +132,23 @@ TEST_CASE("a plan of an older caller: nothing beyond its size is written") {
   CHECK(sizes == 11);
 }
 
-TEST_CASE("a forced variant that is not held: UNSUPPORTED from call and plan, and the plan stays as it was") {
+TEST_CASE("a forced variant that cannot run: UNSUPPORTED from call and plan, and the plan stays as it was") {
   OneDevice runtime;
+  runtime.device.pair.clusters = 0;
+  cudaSetDevice(5);  // not prepared by the other cases
   vdn_delta_options_t options = VDN_DELTA_OPTIONS_INIT;
   options.variant = VDN_VARIANT_PAIR;
   vdn_delta_plan_t plan = VDN_DELTA_PLAN_INIT;
-  CHECK(vdn_delta_plan(707, &options, 0, &plan) == VDN_STATUS_UNSUPPORTED);
+  CHECK(vdn_delta_plan(707, &options, -1, &plan) == VDN_STATUS_UNSUPPORTED);
   CHECK(plan.device == -1);
   CHECK(vdn_delta_factors(1, at(0x100000), at(0x200000), at(0x300000), at(0x400000), at(0x500000), &options, nullptr) ==
         VDN_STATUS_UNSUPPORTED);
   CHECK(std::string(vdn_last_error_message()).find("pair") != std::string::npos);
   CHECK(runtime.launches == 0);
+  REQUIRE(vdn_delta_plan(1, nullptr, -1, &plan) == VDN_STATUS_SUCCESS);
+  CHECK(plan.variant == VDN_VARIANT_SINGLE);
+  CHECK(plan.device == 5);
+  cudaSetDevice(0);
 }
 
 TEST_CASE("prepare reports a device that does not exist") {

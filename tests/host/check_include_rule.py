@@ -41,7 +41,7 @@ DEVICE_QUERY = re.compile(
     r"\bcuda(?:GetDeviceProperties|DeviceGetAttribute|GetDeviceCount|GetDevice|SetDevice|DriverGetVersion"
     r"|RuntimeGetVersion|DeviceGetPCIBusId|ChooseDevice|MemGetInfo)\b|\bcuDevice\w+")
 CUDA_INCLUDE = re.compile(r'#\s*include\s*[<"](?:cuda|cooperative_groups|cub/|nv/|crt/|vector_types|sm_\d+|mma\.h)')
-CUDA_FREE = {"src/host/plan.cpp", "src/host/plan.h", "src/shape.h"} | {
+CUDA_FREE = {"src/host/auto_rule.h", "src/host/plan.cpp", "src/host/plan.h", "src/shape.h"} | {
     f"src/{variant}/{name}" for variant in VARIANTS for name in ("config.h", "smem.h")}
 # Barriers and shared or peer memory by other means than arch/.
 BARRIER = re.compile(

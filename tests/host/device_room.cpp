@@ -52,7 +52,9 @@ TEST_CASE("the first call prepares and launches, the next ones ask for the devic
   Fresh runtime;
   CHECK(runtime.enqueue() == VDN_STATUS_SUCCESS);
   CHECK(runtime.prepares == 1);
+  CHECK(runtime.pair_prepares == 1);
   CHECK(runtime.launches == 1);
+  CHECK(runtime.launched == VDN_VARIANT_SINGLE);
   CHECK(runtime.shape.grid == 396);
   CHECK_FALSE(runtime.shape.programmatic_launch);
 
@@ -110,12 +112,13 @@ TEST_CASE("a failed preparation is reported, cleaned up and tried again") {
       {cudaErrorJitCompilerNotFound, VDN_STATUS_UNSUPPORTED},
   };
   int tries = 0;
+  runtime.device.pair.ctas_per_sm = 0;  // an error that came before the occupancy was known
   for (const auto& c : cases) {
     CAPTURE(c.error);
     runtime.prepare = c.error;
     for (const bool explicitly : {true, false}) {
       CHECK((explicitly ? host::prepare(-1, nullptr) : runtime.enqueue()) == c.status);
-      CHECK(runtime.prepares == ++tries);
+      CHECK(runtime.pair_prepares == ++tries);
       CHECK(message() != "");
       runtime.check_clean();
     }
@@ -126,12 +129,110 @@ TEST_CASE("a failed preparation is reported, cleaned up and tried again") {
   CHECK(runtime.launches == 1);
 }
 
+TEST_CASE("AUTO on an H200: pair up to 66 matrices, single beyond; both can be forced") {
+  Fresh runtime;
+  const struct {
+    std::int64_t n;
+    vdn_variant_t wanted, launched;
+    int grid;
+  } cases[] = {
+      {1, VDN_VARIANT_AUTO, VDN_VARIANT_PAIR, 2},
+      {66, VDN_VARIANT_AUTO, VDN_VARIANT_PAIR, 132},
+      {67, VDN_VARIANT_AUTO, VDN_VARIANT_SINGLE, 67},
+      {VDN_DELTA_MAX_N, VDN_VARIANT_AUTO, VDN_VARIANT_SINGLE, 396},
+      {1, VDN_VARIANT_SINGLE, VDN_VARIANT_SINGLE, 1},
+      {67, VDN_VARIANT_PAIR, VDN_VARIANT_PAIR, 132},
+      {VDN_DELTA_MAX_N, VDN_VARIANT_PAIR, VDN_VARIANT_PAIR, 132},
+  };
+  for (const auto& c : cases) {
+    CAPTURE(c.n);
+    CAPTURE(c.wanted);
+    CHECK(runtime.enqueue(c.n, c.wanted) == VDN_STATUS_SUCCESS);
+    CHECK(runtime.launched == c.launched);
+    CHECK(runtime.shape.grid == c.grid);
+  }
+  CHECK(runtime.prepares == 1);
+  CHECK(runtime.pair_prepares == 1);
+  runtime.check_clean();
+}
+
+// Pair is refused with words that hold `says`; AUTO and single go on, and nothing is left behind.
+void check_single_alone(Fresh& runtime, const std::string& says) {
+  CHECK(host::prepare(-1, nullptr) == VDN_STATUS_SUCCESS);
+  runtime.check_clean();
+  CHECK(runtime.enqueue(1, VDN_VARIANT_PAIR) == VDN_STATUS_UNSUPPORTED);
+  CAPTURE(message());
+  CHECK(message().find("pair") != std::string::npos);
+  CHECK(message().find(says) != std::string::npos);
+  CHECK(runtime.launches == 0);
+  for (const vdn_variant_t variant : {VDN_VARIANT_AUTO, VDN_VARIANT_SINGLE}) {
+    CHECK(runtime.enqueue(1, variant) == VDN_STATUS_SUCCESS);
+    CHECK(runtime.launched == VDN_VARIANT_SINGLE);
+    CHECK(runtime.shape.grid == 1);
+  }
+  CHECK(runtime.prepares == 1);
+  runtime.check_clean();
+}
+
+TEST_CASE("a device that holds no cluster (MIG, green contexts): pair is UNSUPPORTED, AUTO takes single") {
+  Fresh runtime;
+  runtime.device.multiprocessors = 7;
+  runtime.device.pair.clusters = 0;
+  check_single_alone(runtime, "cluster of 2");
+}
+
+TEST_CASE("a runtime that does not count clusters, whatever it answers, does not keep single from running") {
+  for (const cudaError_t error : {cudaErrorInvalidClusterSize, cudaErrorInvalidValue, cudaErrorNotSupported,
+                                  cudaErrorInvalidConfiguration, cudaErrorMemoryAllocation, cudaErrorUnknown}) {
+    CAPTURE(error);
+    Fresh runtime;
+    runtime.prepare_pair = error;
+    runtime.device.pair.clusters = 5;  // not to be believed
+    check_single_alone(runtime, "cluster of 2");
+  }
+}
+
+TEST_CASE("a pair that is not for this device does not keep single from running") {
+  for (const cudaError_t error : {cudaErrorNoKernelImageForDevice, cudaErrorInvalidClusterSize,
+                                  cudaErrorUnsupportedPtxVersion, cudaErrorInvalidValue}) {
+    CAPTURE(error);
+    Fresh runtime;
+    runtime.prepare_pair = error;
+    runtime.device.pair = {448, error == cudaErrorInvalidValue ? 240000 : 120000, 0, 0};
+    check_single_alone(runtime, error == cudaErrorInvalidValue ? "240000" : "does not run");
+  }
+}
+
+TEST_CASE("a pair that cannot be loaded for another reason is an error, and is tried again") {
+  Fresh runtime;
+  runtime.device.pair.ctas_per_sm = 0;
+  runtime.prepare_pair = cudaErrorMemoryAllocation;
+  CHECK(runtime.enqueue(1, VDN_VARIANT_SINGLE) == VDN_STATUS_OUT_OF_MEMORY);
+  CHECK(message().find("cudaErrorMemoryAllocation") != std::string::npos);
+  runtime.check_clean();
+  runtime.prepare_pair = cudaSuccess;
+  runtime.device.pair.ctas_per_sm = 1;
+  CHECK(runtime.enqueue(1) == VDN_STATUS_SUCCESS);
+  CHECK(runtime.launched == VDN_VARIANT_PAIR);
+}
+
+TEST_CASE("a device in error is not taken for one without clusters") {
+  Fresh runtime;
+  runtime.prepare_pair = cudaErrorIllegalAddress;  // at the last question
+  runtime.prepare = cudaErrorIllegalAddress;       // and everywhere after it
+  CHECK(runtime.enqueue() == VDN_STATUS_CUDA_ERROR);
+  runtime.check_clean();
+  runtime.prepare_pair = runtime.prepare = cudaSuccess;
+  CHECK(runtime.enqueue(1) == VDN_STATUS_SUCCESS);
+  CHECK(runtime.launched == VDN_VARIANT_PAIR);
+}
+
 TEST_CASE("too little shared memory is UNSUPPORTED, with the figures, however the kernel says it") {
   for (const cudaError_t error : {cudaErrorInvalidValue, cudaSuccess}) {
     Fresh runtime;
     runtime.device.capability_major = 12;
     runtime.device.shared_bytes_limit = 101376;
-    runtime.device.kernel = {160, 112640, 0};
+    runtime.device.kernel = runtime.device.pair = {160, 112640, 0, 0};
     runtime.prepare = error;
     CHECK(runtime.enqueue() == VDN_STATUS_UNSUPPORTED);
     CHECK(message().find("101376") != std::string::npos);
@@ -147,15 +248,8 @@ TEST_CASE("an older GPU is refused without asking the kernel") {
   CHECK(runtime.enqueue() == VDN_STATUS_UNSUPPORTED);
   CHECK(message().find("8.9") != std::string::npos);
   CHECK(runtime.prepares == 0);
+  CHECK(runtime.pair_prepares == 0);
   runtime.check_clean();
-}
-
-TEST_CASE("a variant that is not held is UNSUPPORTED, and the others go on") {
-  Fresh runtime;
-  CHECK(runtime.enqueue(1, VDN_VARIANT_PAIR) == VDN_STATUS_UNSUPPORTED);
-  CHECK(message().find("pair") != std::string::npos);
-  CHECK(runtime.launches == 0);
-  CHECK(runtime.enqueue(1, VDN_VARIANT_SINGLE) == VDN_STATUS_SUCCESS);
 }
 
 TEST_CASE("no device, in all the runtime's words for it") {

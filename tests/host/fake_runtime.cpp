@@ -82,20 +82,44 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
 
 namespace vdn_delta::host {
 
-int prepare_single(VariantFacts* facts) {
-  ++runtime->prepares;
+namespace {
+
+void note_prepare() {
   runtime->prepared_device = fake::current_device();
   if (fake::capture_mode() != cudaStreamCaptureModeRelaxed) ++runtime->unsafe_in_capture;
+}
+
+int launch(vdn_variant_t variant, const Params& params, const LaunchShape& shape, void* stream) {
+  ++runtime->launches;
+  runtime->launched = variant;
+  runtime->params = params;
+  runtime->shape = shape;
+  runtime->stream = stream;
+  return answer(runtime->launch);
+}
+
+}  // namespace
+
+int prepare_pair(VariantFacts* facts) {
+  ++runtime->pair_prepares;
+  note_prepare();
+  *facts = runtime->device.pair;
+  return answer(runtime->prepare_pair != cudaSuccess ? runtime->prepare_pair : runtime->prepare);
+}
+
+int launch_pair(const Params& params, const LaunchShape& shape, void* stream) {
+  return launch(VDN_VARIANT_PAIR, params, shape, stream);
+}
+
+int prepare_single(VariantFacts* facts) {
+  ++runtime->prepares;
+  note_prepare();
   *facts = runtime->device.kernel;
   return answer(runtime->prepare);
 }
 
 int launch_single(const Params& params, const LaunchShape& shape, void* stream) {
-  ++runtime->launches;
-  runtime->params = params;
-  runtime->shape = shape;
-  runtime->stream = stream;
-  return answer(runtime->launch);
+  return launch(VDN_VARIANT_SINGLE, params, shape, stream);
 }
 
 }  // namespace vdn_delta::host
