@@ -35,63 +35,60 @@ std::vector<std::int64_t> tune_sizes(int multiprocessors, int clusters) {
 }
 
 Tuning tuning_of(const Record& record) {
-  if (capability_number(record.capability) == 0 || record.multiprocessors <= 0 || record.clusters <= 0) {
+  const int capability = capability_number(record.capability);
+  if (capability == 0 || record.multiprocessors <= 0 || record.clusters <= 0) {
     throw std::runtime_error("the record does not say capability, multiprocessors and clusters of its GPU");
   }
-  std::map<std::int64_t, Tuning::Size> found;
-  for (const TimingRow& pair : record.timings) {
-    if (pair.variant != "pair" || pair.mode != "graph") continue;
-    for (const TimingRow& single : record.timings) {
-      if (single.variant != "single" || single.mode != "graph" || single.n != pair.n) continue;
-      found[pair.n] = {pair.n, pair.us_median, single.us_median};
-    }
+  std::map<std::int64_t, double> pair, single;
+  for (const TimingRow& row : record.timings) {
+    if (row.mode != "graph") continue;
+    if (row.variant == "pair") pair[row.n] = row.us_median;
+    if (row.variant == "single") single[row.n] = row.us_median;
   }
-  if (found.empty()) throw std::runtime_error("the record has no size with both variants in mode graph");
-
+  const auto time = [](const std::map<std::int64_t, double>& times, const char* variant, std::int64_t n) {
+    const auto found = times.find(n);
+    if (found != times.end()) return found->second;
+    throw std::runtime_error("the record has no time of " + std::string(variant) + " at n = " + std::to_string(n) +
+                             " in mode graph");
+  };
   Tuning tuning;
-  for (const auto& [n, size] : found) {
-    tuning.sizes.push_back(size);
-    if (tuning.single_from == 0) {
-      (size.is_pair_faster() ? tuning.pair_to : tuning.single_from) = n;
-    } else if (size.is_pair_faster()) {
-      tuning.also.push_back(n);
-    }
-  }
-  tuning.pair_waves = static_cast<int>(tuning.pair_to / record.clusters);
+  for (const auto& [n, us] : pair)
+    if (single.count(n) != 0) tuning.sizes.push_back({n, us, single[n]});
+  const std::int64_t clusters = record.clusters, sms = record.multiprocessors;
+  host::AutoRule& rule = tuning.rule;
+  rule.capability = capability;
+  rule.multiprocessors = record.multiprocessors;
+  rule.pair_first = time(pair, "pair", clusters);
+  rule.pair_next = (time(pair, "pair", 3 * clusters) - rule.pair_first) / 2;
+  rule.single_first = time(single, "single", sms);
+  rule.single_next = time(single, "single", 2 * sms) - rule.single_first;
+  rule.known_by = "";
   return tuning;
 }
 
 void print_tuning(const Record& record, const std::string& file) {
   const Tuning tuning = tuning_of(record);
+  const host::AutoRule& rule = tuning.rule;
   std::printf(
-      "\ntuning: %s, compute capability %s, %d multiprocessors, %d clusters of pair\n%7s  %10s %10s  %10s %10s\n",
+      "\ntuning: %s, compute capability %s, %d multiprocessors, %d clusters of pair\n%7s  %10s %10s  %10s %10s  %-8s "
+      "%s\n",
       record.gpu.c_str(), record.capability.c_str(), record.multiprocessors, record.clusters, "n", "pair us", "waves",
-      "single us", "waves");
+      "single us", "waves", "faster", "AUTO by the entry");
   for (const Tuning::Size& size : tuning.sizes) {
-    std::printf("%7lld  %10.1f %10lld  %10.1f %10lld  %s\n", static_cast<long long>(size.n), size.pair_us,
+    const bool takes_pair = host::prefers_pair(rule, size.n, record.clusters, record.multiprocessors);
+    const double lost = takes_pair ? size.pair_us / size.single_us : size.single_us / size.pair_us;
+    std::printf("%7lld  %10.1f %10lld  %10.1f %10lld  %-8s %s", static_cast<long long>(size.n), size.pair_us,
                 static_cast<long long>(waves(size.n, record.clusters)), size.single_us,
                 static_cast<long long>(waves(size.n, record.multiprocessors)),
-                size.is_pair_faster() ? "pair" : "single");
-  }
-  if (tuning.pair_to > 0) std::printf("pair is faster up to n = %lld\n", static_cast<long long>(tuning.pair_to));
-  if (tuning.single_from > 0) {
-    std::printf("single takes over at n = %lld\n", static_cast<long long>(tuning.single_from));
-  } else {
-    std::printf("single takes over at no measured size: measure larger ones (--n)\n");
-  }
-  if (!tuning.also.empty()) {
-    std::printf("pair is faster again, which the table does not use, at n =");
-    for (const std::int64_t n : tuning.also) std::printf(" %lld", static_cast<long long>(n));
+                size.is_pair_faster() ? "pair" : "single", takes_pair ? "pair" : "single");
+    if (takes_pair != size.is_pair_faster()) std::printf(", which loses %.1f %%", 100 * (lost - 1));
     std::printf("\n");
-  }
-  if (tuning.pair_to > tuning.pair_waves * std::int64_t{record.clusters}) {
-    std::printf("the table counts whole waves of clusters: pair up to n = %lld\n",
-                static_cast<long long>(tuning.pair_waves * std::int64_t{record.clusters}));
   }
   std::printf(
       "the entry for kAutoTable in src/host/auto_rule.h, before the ones for any number of multiprocessors:\n"
-      "    {  %d, %d, %d, \"%s\"},\n",
-      capability_number(record.capability), record.multiprocessors, tuning.pair_waves, name_in_records(file).c_str());
+      "    {  %d, %d, %.1f, %.1f, %.1f, %.1f, \"%s\"},\n",
+      rule.capability, rule.multiprocessors, rule.pair_first, rule.pair_next, rule.single_first, rule.single_next,
+      name_in_records(file).c_str());
 }
 
 }  // namespace vdn_delta::bench

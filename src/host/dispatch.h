@@ -43,8 +43,7 @@ constexpr bool is_held(const Row& row) { return row.prepare != nullptr; }
 
 inline constexpr int kRows = 2;
 
-// In order of preference: VDN_VARIANT_AUTO takes the first row that the device can run and whose matrices are as few as
-// auto_rule.h asks for.
+// VDN_VARIANT_AUTO takes the first row that the device can run and that auto_rule.h prefers for n.
 extern const Row kDispatch[kRows];
 
 }  // namespace vdn_delta::host

@@ -21,7 +21,11 @@ bool can_run(const Row& row, const VariantFacts& kernel, const DeviceFacts& fact
 // Whether the table of AUTO prefers this row for n matrices, given that it can run.
 bool is_preferred(const Row& row, const VariantFacts& kernel, const DeviceFacts& facts, std::int64_t n) {
   if (row.variant != VDN_VARIANT_PAIR) return true;
-  return n <= pair_up_to(auto_rule(capability_of(facts), facts.multiprocessors), kernel.clusters);
+  std::int64_t ctas = 0;  // of single at once
+  for (int r = 0; r < kRows; ++r)
+    if (kDispatch[r].variant == VDN_VARIANT_SINGLE)
+      ctas = std::int64_t{facts.multiprocessors} * facts.variants[r].ctas_per_sm;
+  return prefers_pair(auto_rule(capability_of(facts), facts.multiprocessors), n, kernel.clusters, ctas);
 }
 
 // The kernels are persistent: as many CTAs as the device holds at once, or fewer if there is less to do, whole clusters

@@ -71,8 +71,7 @@ TEST_CASE("the table of AUTO: no entry is hidden by one before it, each says how
     const host::AutoRule& rule = kAutoTable[e];
     const std::string known_by = rule.known_by;
     CHECK((known_by == "derived" || known_by.rfind("bench/records/", 0) == 0));
-    CHECK(rule.pair_waves >= 0);
-    CHECK(rule.pair_waves <= 1000);
+    for (const double us : {rule.pair_first, rule.pair_next, rule.single_first, rule.single_next}) CHECK(us > 0);
     // The device that it was written for finds it.
     const int capability = rule.capability == 0 ? 999 : rule.capability;
     const int multiprocessors = rule.multiprocessors == 0 ? 7 : rule.multiprocessors;
@@ -83,7 +82,24 @@ TEST_CASE("the table of AUTO: no entry is hidden by one before it, each says how
   CHECK(std::string(auto_rule(90, 132).known_by) != "derived");
   for (const int capability : {90, 100, 103, 110, 120})
     CHECK(std::string(auto_rule(capability, 148).known_by) == "derived");
-  CHECK(host::pair_up_to({90, 0, 1000, ""}, INT_MAX) == 1000 * std::int64_t{INT_MAX});
+}
+
+TEST_CASE("the rule: waves of both variants, their times, and 3 % to gain") {
+  const host::AutoRule rule = {90, 0, 20, 20, 40, 30, ""};  // clusters of 10, CTAs of 20: waves end together
+  const auto takes_pair = [&](std::int64_t n) { return host::prefers_pair(rule, n, 10, 20); };
+  CHECK(takes_pair(1));
+  CHECK(takes_pair(10));        // 20 against 40
+  CHECK_FALSE(takes_pair(11));  // 40 against 40
+  CHECK_FALSE(takes_pair(20));
+  CHECK(takes_pair(21));  // 60 against 70
+  CHECK(takes_pair(30));
+  CHECK_FALSE(takes_pair(31));  // 80 against 70
+  CHECK_FALSE(takes_pair(41));  // 100 against 100
+  const host::AutoRule close = {90, 0, 20, 20, 20.5, 20, ""};
+  CHECK_FALSE(host::prefers_pair(close, 1, 10, 20));  // 2.4 % are not enough
+  CHECK_FALSE(host::prefers_pair(rule, 1, 0, 20));
+  CHECK(host::prefers_pair(rule, 1, 10, 0));
+  CHECK_FALSE(host::prefers_pair(rule, VDN_DELTA_MAX_N, 1, INT_MAX));
 }
 
 TEST_CASE("every row can be forced, whatever n is; a row that is not held is refused") {
@@ -112,7 +128,7 @@ TEST_CASE("every row can be forced, whatever n is; a row that is not held is ref
   }
 }
 
-TEST_CASE("AUTO: pair while one wave of clusters holds all matrices, single beyond") {
+TEST_CASE("AUTO: pair for one wave of clusters, and where three of them meet two waves of single") {
   const struct {
     const char* name;
     DeviceFacts facts;
@@ -133,15 +149,16 @@ TEST_CASE("AUTO: pair while one wave of clusters holds all matrices, single beyo
   for (const auto& c : cases) {
     CAPTURE(c.name);
     const std::int64_t edge = c.clusters;
-    for (const std::int64_t n : {std::int64_t{0}, std::int64_t{1}, edge - 1, edge, edge + 1, 2 * edge,
-                                 std::int64_t{707}, std::int64_t{65536}, VDN_DELTA_MAX_N}) {
+    const std::int64_t sms = c.facts.multiprocessors;
+    for (const std::int64_t n : {std::int64_t{0}, std::int64_t{1}, edge - 1, edge, edge + 1, 2 * edge, sms, sms + 1,
+                                 3 * edge, 3 * edge + 1, 5 * edge, 8 * sms, VDN_DELTA_MAX_N}) {
       if (n < 0) continue;
       CAPTURE(n);
       const Plan plan = make_plan(c.facts, n, VDN_VARIANT_AUTO);
       REQUIRE(plan.status == VDN_STATUS_SUCCESS);
-      const bool is_pair = c.clusters > 0 && n <= c.clusters;
+      const bool is_pair = edge > 0 && (n <= edge || (n > sms && n <= 3 * edge));
       CHECK(plan.row->variant == (is_pair ? VDN_VARIANT_PAIR : VDN_VARIANT_SINGLE));
-      CHECK(plan.grid == (is_pair ? 2 * n : std::min<std::int64_t>(n, c.facts.multiprocessors)));
+      CHECK(plan.grid == (is_pair ? 2 * std::min(n, edge) : std::min(n, sms)));
       CHECK(std::string(plan.why).empty());
       // It is the plan of that variant, forced.
       const Plan forced = make_plan(c.facts, n, plan.row->variant);
@@ -149,8 +166,11 @@ TEST_CASE("AUTO: pair while one wave of clusters holds all matrices, single beyo
       CHECK(forced.grid == plan.grid);
     }
   }
-  CHECK(make_plan(kH200, 66, VDN_VARIANT_AUTO).row->variant == VDN_VARIANT_PAIR);
-  CHECK(make_plan(kH200, 67, VDN_VARIANT_AUTO).row->variant == VDN_VARIANT_SINGLE);
+  for (int n = 1; n <= 1000; ++n) {
+    CAPTURE(n);
+    const bool is_pair = n <= 66 || (n >= 133 && n <= 198);
+    CHECK(make_plan(kH200, n, VDN_VARIANT_AUTO).row->variant == (is_pair ? VDN_VARIANT_PAIR : VDN_VARIANT_SINGLE));
+  }
 }
 
 TEST_CASE("no cluster fits: pair is refused with the reason, AUTO and single go on") {
