@@ -31,30 +31,29 @@
 //
 // Timeline of a step; time runs downwards, (id) is what is waited for, [id] what is given:
 //
-//   CTA 0, the leader                                                        in flight       CTA 1, the partner
-//   sweep                  pivot                   panel                                     injection, a warp alone
-//   ---------------------  ----------------------  ------------------------  --------------  -------------------------
-//   [kPanel s]             [kPivoted s]            (kPivoted s) loads W                      takes its columns out
-//                          (kPanel s)              (kPanel s)
-//   (kSolved s)            2 S_s+1 from diag, c,   3 G_s, E_s -> g, e
-//                            pivot                 [kSolved s]
-//   4 G_s . E_s, 36          L D L^T               (h_free[s], last matrix)  < E5, arrival   [h_free[t]], t < s
-//     elements a thread      -> pivot[s+1]         3 H_s = E_s W             > E3, bytes     (h_ready[s])
-//   publishes c[s+1],      [kPivoted s+1]          (kPivoted s+1) loads W                    5 C_s . H_s, 64 elements
-//     diag[s+2]                                                                                a thread, 8 products
-//     each
-//   [kPanel s+1]           (kPanel s+1)            (kPanel s+1)                              takes its columns out ...
+//   CTA 0, the leader                                                         in flight    CTA 1, the partner
+//   sweep                   pivot                 panel                                    injection, a warp alone
+//   ----------------------  --------------------  --------------------------  -----------  --------------------------
+//   [kPanel s]              [kPivoted s]          (kPivoted s) loads W
+//                           (kPanel s)            (kPanel s)                               takes its columns out
+//   (kSolved s)             2 S_s+1 from diag,    3 G_s, E_s -> g, e
+//                             c, pivot            [kSolved s]
+//   4 G_s . E_s, 36           L D L^T             (h_free[s], last matrix)    <- arrivals
+//     elements a thread       -> pivot[s+1]       3 H_s = E_s W, pushed       -> bytes     (h_ready[s])
+//   publishes c[s+1],       [kPivoted s+1]        (kPivoted s+1) loads W                   5 C_s . H_s, 64 elements
+//     diag[s+2]                                                                              a thread, 8 products each
+//   [kPanel s+1]            (kPanel s+1)          (kPanel s+1)                             [h_free[s]]
+//   (kSolved s+1) ...       2 S_s+2 ...           3 G_s+1, E_s+1 ...                       takes its columns out ...
 //
-// Three chains of nearly equal length go round in a step, some 1700 to 1800 clocks each (docs/decisions/0007): form and
-// factor; solve, update and publish; publish, wait and inject. Who waits for whom, and why each buffer is free when it
+// Three chains of nearly equal length go round in a step, 1665 to 1830 clocks as traced (docs/decisions/0007): form and
+// factor; solve, update and publish; take out, wait and inject. Who waits for whom, and why each buffer is free when it
 // is written: smem.h in short, docs/sync.md one by one.
 //
 // Budget of a CTA:
 //   threads    448: in the leader 8 sweep, 1 pivot, 4 panel warps and one that rests; in the partner 8 injection warps
 //   registers  122 a thread on sm_90, 128 on sm_100, of 128 (16384 on a scheduler, four warps on two of them)
-//   shared     87424 bytes of the 232448 that a CTA can have: leader: stage 66560, c 9216, g and e 8192, ...; partner:
-//   h
-//              65536, row 10240; mbarriers 256
+//   shared     87424 bytes of the 232448 that a CTA can have; leader: stage 66560, c 9216, g and e 8192, ...;
+//              partner: h 65536, row 10240; mbarriers 256
 //   named barriers  1 to 4; mbarriers 32, of which each CTA uses 16
 //   CTAs       1 on an SM, by registers
 #include "arch/barrier.cuh"
@@ -75,8 +74,7 @@ VDN_KERNEL(kThreads, kCtasPerSm) vdn_delta_factors_128_f32_pair(const Params par
   const Share share{cluster, arch::block_count() / kClusterSize, static_cast<int>(params.n)};  // n: at most 2^30
   if (lane == 0) init_barriers(smem, rank, warp);
   arch::warp_sync();
-  // The cluster's barrier is passed twice, by all threads of both CTAs: once before one touches the other, once at the
-  // end.
+  // All threads of both CTAs pass the cluster's barrier twice: before one touches the other's memory, and at the end.
   arch::cluster_arrive_relaxed();  // E1, E2
   arch::wait_for_predecessor();
   if (rank == kLeader) {

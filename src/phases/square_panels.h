@@ -12,14 +12,12 @@ namespace vdn_delta::phases {
 constexpr int kSquareThreads = kColumnCycle * kColumnCycle;
 constexpr int kSquareWarps = kSquareThreads / 32;
 
-// Where index i = a + 16 b lies in a panel of 128 words: a thread's eight indices, those of one a, are two runs of
-// four.
+// Where index i = a + 16 b lies in a panel of 128 words: a thread's eight indices are two runs of four.
 constexpr int square_word(int a, int b) { return b / 4 * (4 * kColumnCycle) + 4 * a + b % 4; }
 static_assert((square_word(5, 3) ^ 1) == column_word(5, 3) && (square_word(11, 6) ^ 1) == column_word(11, 6),
               "E and H lie by column_word: neighbours of square_word change places (docs/decisions/0003)");
 
-// G and E, without padding: the panel team's warps store 32 neighbouring words, and the sweep loads 16-byte words of
-// one k.
+// G and E need no padding: a warp of the panel team stores 32 neighbouring words.
 constexpr int kSquarePitch = kDim;
 struct alignas(16) SquarePanel {
   float word[kStep * kSquarePitch];  // G: [k][square_word(i)]; E: [k][square_word(i) ^ 1]

@@ -4,10 +4,10 @@
 // sums as phases/pivot.cuh, in fewer instructions.
 //
 // Scope: one warp. Block 0 comes from pivot_load (phases/pivot.cuh).
-// Reads: the diagonal block as the sweep team published it one step early, the C panel, the pivot block before. Writes:
-// W = L^-1 and 1 / d of S = L D L^T; the scratch in which the lanes exchange G. Entry: nothing in registers for
-// square_form, S for square_factor. Exit: S; the pivots and their reciprocals, from which square_bad tells whether all
-// are good.
+// Reads: the diagonal block as the sweep team published it one step early, the C panel, the pivot block before.
+// Writes: W = L^-1 and 1 / d of S = L D L^T; the scratch in which the lanes exchange G.
+// Entry: nothing in registers for square_form, S for square_factor. Exit: S; the pivots and their reciprocals, which
+// square_bad looks at.
 //
 // Mathematics and the lanes' shares: those of phases/pivot.cuh.
 // Cost: beside two warps of the sweep on its scheduler an instruction takes some eight clocks. While it was made

@@ -4,13 +4,14 @@
 // to T = diag(alpha) X, its lower triangle straight, its mirrored part through a stage. For who has nothing else to do
 // meanwhile: no copy engine, no look-ahead to the next matrix.
 //
-// Scope: one matrix, all 256 threads of the sweep team; between square_store and square_store_mirror a barrier of
-// theirs. Reads: the lower triangle of A, alpha. Writes: T; the stage, above its diagonal. Entry of square_load:
-// nothing. Exit: I + a A in registers. Entry of square_store: -X there. Exit: nothing.
+// Scope: one matrix, all 256 threads of the sweep team, with a barrier of theirs in front of square_store_mirror.
+// Reads: the lower triangle of A, alpha. Writes: T; the stage, above its diagonal.
+// Entry: nothing in registers for square_load, -X for square_store. Exit: I + a A; nothing.
 //
 // Mathematics: M_ij = a A_ij + [i = j]; T_ij = -alpha_i (-X)_ij and T_ji = -alpha_j (-X)_ij for i > j.
-// Cost: 36 loads; 36 stores to global and 36 to shared memory, then 32 of each for the mirrored part. Accesses are 4
-// bytes wide, for any alignment: half a warp reads or writes 64 neighbouring bytes, in the mirrored part a warp 128.
+// Cost: 36 loads; 36 stores to global and 36 to shared memory; for the mirrored part 64 loads and 64 stores, of which
+// half are taken. Accesses to global memory are 4 bytes wide, for any alignment: a warp's are 64 bytes of each of two
+// rows, in the mirrored part 128 of one.
 #pragma once
 
 #include "arch/vec_mem.cuh"

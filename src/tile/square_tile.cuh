@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The registers in which one of 256 threads holds its share of a symmetric 128 x 128 matrix, and the rank-8 update of
-// them.
+// The registers in which one of 256 threads holds its share of a symmetric 128 x 128 matrix, and its rank-8 update.
 //
 // Thread (r, c), 0 <= r, c < 16, holds the elements (r + 16 p, c + 16 q) with p >= q: 36 of its 8 x 8, so that 256
 // threads hold the lower triangle in equal shares. In the diagonal's blocks of 16 (p = q) only the elements on and
@@ -9,9 +8,9 @@
 // over q for the packed fma; where only the first of a pair is held, the second is never read either.
 //
 //            q  0 1   2 3   4 5   6 7
-//   p  0       [D .]                        D: a pair in a diagonal block of 32 is block-summed: the eight products of
-//   a p  1       [D D]                        step from zero, then one add (tile/sweep_tile.cuh says why). They are the
-//   p  2       [x x] [D .]                  same elements as there: the bits are those of the single kernel.
+//   p  0       [D .]                      D: in a diagonal block of 32. A pair with a D is block-summed: the eight
+//   p  1       [D D]                      products of a step from zero, then one add (tile/sweep_tile.cuh says why).
+//   p  2       [x x] [D .]                They are the same elements as there, and so are the bits.
 //   p  3       [x x] [D D]
 //   p  4       [x x] [x x] [D .]
 //   ...
