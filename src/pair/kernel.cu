@@ -1,66 +1,100 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The pair kernel: a matrix on a cluster of two CTAs, for latency. The leader sweeps M and pushes each H panel into the
-// partner's shared memory; the partner holds B's rows in registers and injects. Bits are those of the single kernel.
+// The pair kernel: a matrix on a cluster of two CTAs, for latency; cluster k does the matrices k, k + clusters, ...
 //
-//   leader   warps 0-7 sweep (36 elements a thread), 8 pivot (scheduler 0), 9-11 and 13 panel (one thread a row)
-//   partner  warps 0-7 injection (16 rows of B each, 64 elements a thread)
+//     T = diag(alpha) X     J = b B X     X = (I + a A)^-1
 //
-// A step: sweep publishes c[s], diag[s+1] (arrives kPanel); pivot has pivot[s] (arrives kPivoted); panel solves G, E
-// (kSolved), then H, pushed by st.async onto the partner's h_ready[s]; sweep updates by G_i . E_j and publishes;
-// pivot forms and factors S_(s+1) meanwhile.
+// What. The elimination of the single kernel, in the same order of every sum (docs/decisions/0001), so with the same
+// bits, its two halves on two SMs: the leader sweeps M and pushes each H panel into the partner's shared memory, the
+// partner carries B's rows along. Nothing is pulled, and no barrier of the cluster stands inside the loop.
+// docs/design.md, section 13, is the long version; docs/sync.md proves each edge between the CTAs, E1 to E8.
+//
+// Who owns which block. M's lower triangle and b B stay in registers from the way in to the way out:
+//
+//              columns c + 16 q                      warps         scheduler
+//            +------------------+
+//   rows     |  M, lower        |   leader   sweep   0..7          0..3, twice  thread (r, c): 36 (r + 16 p, c + 16 q)
+//   r + 16 p |  triangle -> -X  |            pivot   8             0            the 8 x 8 pivot blocks
+//            +------------------+            panel   9..11 and 13  1, 2, 3, 1   a row of G, E and H each; 12 rests
+//   16 rows  |  b B -> J        |   partner  inject  0..7          0..3, twice  lane (h, c): 64 of the warp's 16 rows
+//   a warp   |                  |            8..13 rest
+//            +------------------+
+//
+// Steps:
+//
+//   1. load    sweep   I + a A straight into registers; the columns of step 0 go to c[0]
+//   2. pivot   pivot   S_s = L D L^T of step s, one step ahead: W = L^-1 and 1 / d go to pivot[s % 4]
+//   3. panel   panel   G = C W^T, E = -G D^-1 into g, e; then H = E W, pushed into the partner's h[s]
+//   4. update  sweep   M_ij += G_i . E_j; then the columns of step s + 1 go to c[(s + 1) % 2]
+//   5. inject  inject  takes the columns of block s out of B's rows, B_rj += C_r . H_j
+//   6. store   sweep   T from -X, its mirrored part through the stage;  inject: J
+//
+// Timeline of a step; time runs downwards, (id) is what is waited for, [id] what is given:
+//
+//   CTA 0, the leader                                                         in flight    CTA 1, the partner
+//   sweep                   pivot                 panel                                    injection, a warp alone
+//   ----------------------  --------------------  --------------------------  -----------  --------------------------
+//   [kPanel s]              [kPivoted s]          (kPivoted s) loads W
+//                           (kPanel s)            (kPanel s)                               takes its columns out
+//   (kSolved s)             2 S_s+1 from diag,    3 G_s, E_s -> g, e
+//                             c, pivot            [kSolved s]
+//   4 G_s . E_s, 36           L D L^T             (h_free[s], last matrix)    <- arrivals
+//     elements a thread       -> pivot[s+1]       3 H_s = E_s W, pushed       -> bytes     (h_ready[s])
+//   publishes c[s+1],       [kPivoted s+1]        (kPivoted s+1) loads W                   5 C_s . H_s, 64 elements
+//     diag[s+2]                                                                              a thread, 8 products each
+//   [kPanel s+1]            (kPanel s+1)          (kPanel s+1)                             [h_free[s]]
+//   (kSolved s+1) ...       2 S_s+2 ...           3 G_s+1, E_s+1 ...                       takes its columns out ...
+//
+// Three chains of nearly equal length go round in a step, 1665 to 1830 clocks as traced (docs/decisions/0007): form and
+// factor; solve, update and publish; take out, wait and inject. Who waits for whom, and why each buffer is free when it
+// is written: smem.h in short, docs/sync.md one by one.
+//
+// Budget of a CTA:
+//   threads    448: in the leader 8 sweep, 1 pivot, 4 panel warps and one that rests; in the partner 8 injection warps
+//   registers  122 a thread on sm_90, 128 on sm_100, of 128 (16384 on a scheduler, four warps on two of them)
+//   shared     87424 bytes of the 232448 that a CTA can have; leader: stage 66560, c 9216, g and e 8192, ...;
+//              partner: h 65536, row 10240; mbarriers 256
+//   named barriers  1 to 4; mbarriers 32, of which each CTA uses 16
+//   CTAs       1 on an SM, by registers
 #include "arch/barrier.cuh"
 #include "arch/cluster.cuh"
 #include "arch/launch.cuh"
-#include "arch/mbarrier.cuh"
 #include "pair/launch.h"
 #include "pair/roles.cuh"
 
 namespace vdn_delta::pair {
 namespace {
 
+static_assert(kClusterSize == 2 && kLeader + kPartner == 1, "a leader and a partner");
+
 VDN_KERNEL(kThreads, kCtasPerSm) vdn_delta_factors_128_f32_pair(const Params params) {
   Smem& smem = arch::dynamic_shared<Smem>();
   const int thread = arch::thread_index(), warp = thread / 32, lane = thread % 32;
-  const int rank = arch::cluster_rank(), cluster = arch::block_index() / kCluster;
-  constexpr int leader = 0;
-  const Share share{cluster, arch::block_count() / kCluster, static_cast<int>(params.n)};
-  if (lane == 0) {  // one thread of each warp: the lanes of one would do it one after the other
-    VDN_UNROLL
-    for (int i = 0; i < (kPanels + kWarps - 1) / kWarps; ++i) {
-      const int s = warp + i * kWarps;
-      if (s >= kPanels) continue;
-      if (rank == leader) {
-        arch::mbarrier_init(&smem.h_free[s], kHFreeArrivals);
-        arch::mbarrier_fence_init();
-      } else {
-        arch::mbarrier_init(&smem.h_ready[s], kHReadyArrivals);
-        arch::mbarrier_fence_init();
-        arch::mbarrier_arrive_expect(&smem.h_ready[s], panel_bytes(s));
-      }
-    }
-  }
+  const int rank = arch::cluster_rank(), cluster = arch::block_index() / kClusterSize;
+  const Share share{cluster, arch::block_count() / kClusterSize, static_cast<int>(params.n)};  // n: at most 2^30
+  if (lane == 0) init_barriers(smem, rank, warp);
   arch::warp_sync();
-  arch::cluster_arrive_relaxed();
+  // All threads of both CTAs pass the cluster's barrier twice: before one touches the other's memory, and at the end.
+  arch::cluster_arrive_relaxed();  // E1, E2
   arch::wait_for_predecessor();
-  if (rank == leader) {
-    if (warp < kSweepWarps) {
+  if (rank == kLeader) {
+    if (warp < kSweepWarps) {  // 1, 4, 6
       sweep_role(smem.leader, params, share, thread);
-    } else if (warp < kSweepWarps + kPivotWarps) {
+    } else if (warp < kSweepWarps + kPivotWarps) {  // 2
       pivot_role(smem.leader, params, share, lane);
-    } else if (warp != kRestWarp) {
-      panel_role(smem, share, leader ^ 1, thread - 32 * (kSweepWarps + kPivotWarps) - (warp > kRestWarp ? 32 : 0));
-      arch::cluster_wait();
+    } else if (warp != kRestWarp) {  // 3
+      panel_role(smem, share, thread - kSweepThreads - kPivotThreads - (warp > kRestWarp ? 32 : 0));
+      arch::cluster_wait();  // E7
       return;
     }
     arch::cluster_wait();
     arch::cluster_arrive_relaxed();
   } else {
-    arch::cluster_wait();
-    arch::cluster_arrive_relaxed();
-    if (warp < kInjectWarps) inject_role(smem, params, share, leader, warp, lane);
+    arch::cluster_wait();            // E2; and the partner's own barriers are there
+    arch::cluster_arrive_relaxed();  // E7: what the leader waits for of the partner, it waits for at E5
+    if (warp < kInjectWarps) inject_role(smem, params, share, warp, lane);  // 5, 6
   }
-  arch::cluster_wait();
+  arch::cluster_wait();  // E8
 }
 
 }  // namespace
@@ -79,10 +113,10 @@ cudaError_t prepare(KernelFacts* facts) {
   if (error != cudaSuccess) return error;
   cudaLaunchAttribute attribute{};
   attribute.id = cudaLaunchAttributeClusterDimension;
-  attribute.val.clusterDim.x = kCluster;
+  attribute.val.clusterDim.x = kClusterSize;
   attribute.val.clusterDim.y = attribute.val.clusterDim.z = 1;
   cudaLaunchConfig_t config{};
-  config.gridDim = dim3(kCluster);
+  config.gridDim = dim3(kClusterSize);
   config.blockDim = dim3(kThreads);
   config.dynamicSmemBytes = sizeof(Smem);
   config.attrs = &attribute;
@@ -91,8 +125,8 @@ cudaError_t prepare(KernelFacts* facts) {
 }
 
 cudaError_t launch(const Params& params, const Launch& how, cudaStream_t stream) {
-  const arch::LaunchShape shape{how.clusters * kCluster, kThreads, static_cast<int>(sizeof(Smem)),
-                                how.programmatic_launch, kCluster};
+  const arch::LaunchShape shape{how.clusters * kClusterSize, kThreads, static_cast<int>(sizeof(Smem)),
+                                how.programmatic_launch, kClusterSize};
   return arch::launch(vdn_delta_factors_128_f32_pair, shape, stream, params);
 }
 

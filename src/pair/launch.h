@@ -17,7 +17,7 @@ struct KernelFacts {
   int shared_bytes;  // dynamic shared memory per CTA
   int registers;     // per thread
   int ctas_per_sm;   // resident CTAs per multiprocessor (occupancy query); 0: cannot run here
-  int clusters;      // resident clusters on the device
+  int clusters;      // resident clusters on the device (occupancy query)
 };
 
 // Loads the kernel on the current device, raises its shared-memory limit and asks for its occupancy.
@@ -25,7 +25,7 @@ struct KernelFacts {
 cudaError_t prepare(KernelFacts* facts);
 
 struct Launch {
-  int clusters;              // >= 1; matrix m is done by cluster m % clusters
+  int clusters;              // 1 .. n; matrix m is done by cluster m % clusters
   bool programmatic_launch;  // launch with programmatic stream serialization
 };
 

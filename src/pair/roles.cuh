@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The roles of the pair kernel. Leader: sweep, pivot, H. Partner: injection.
+// The roles of the pair kernel: sweep, pivot and panel in the leader, injection in the partner. Numbers are the steps
+// of kernel.cu's timeline, E1 to E8 the edges between the CTAs (docs/sync.md), cited at both ends.
 #pragma once
 
 #include <cstdint>
@@ -15,22 +16,41 @@
 #include "phases/inject.cuh"
 #include "phases/pivot.cuh"
 #include "phases/square.cuh"
+#include "phases/square_pivot.cuh"
 #include "phases/square_stage.cuh"
 
 namespace vdn_delta::pair {
 
 VDN_DEVICE std::int64_t matrix_offset(int m) { return static_cast<std::int64_t>(m) * kElements; }
 
-// The matrices of a cluster: first, first + stride, ... below n.
+// The matrices of a cluster: first, first + stride, ... below n. At least one.
 struct Share {
   int first, stride, n;
 };
+
+// One lane of each warp, each for its barriers: the lanes of one would initialise one after the other, 60 clocks each.
+VDN_DEVICE void init_barriers(Smem& smem, int rank, int warp) {
+  VDN_UNROLL
+  for (int i = 0; i < (kSteps + kWarps - 1) / kWarps; ++i) {
+    const int s = warp + i * kWarps;
+    if (s >= kSteps) continue;
+    if (rank == kLeader) {
+      arch::mbarrier_init(&smem.h_free[s], kHFreeArrivals);
+      arch::mbarrier_fence_init();  // E2
+    } else {
+      arch::mbarrier_init(&smem.h_ready[s], kHReadyArrivals);
+      arch::mbarrier_fence_init();                                     // E1
+      arch::mbarrier_arrive_expect(&smem.h_ready[s], panel_bytes(s));  // for the first matrix
+    }
+  }
+}
 
 // A -> X -> T.
 VDN_DEVICE void sweep_role(LeaderSmem& smem, const Params& params, Share share, int thread) {
   tile::SquareTile tile;
   VDN_NO_UNROLL
   for (int count = 0, m = share.first; m < share.n; ++count, m += share.stride) {
+    // 1
     const int parity = count % 2;
     if (thread < kDim)
       arch::store_shared(smem.alpha[parity] + thread,
@@ -39,21 +59,24 @@ VDN_DEVICE void sweep_role(LeaderSmem& smem, const Params& params, Share share, 
     phases::square_publish(tile, phases::SquareThread(thread), 0, smem.c[0], smem.diag[1]);
     VDN_NO_UNROLL
     for (int s = 0; s < kSteps; ++s) {
+      // 4: the update, and the next step's columns.
       arch::barrier_arrive<kPanel, kPanelBarrierThreads>();
       arch::barrier_sync<kSolved, kSolvedThreads>();
       phases::square_update(tile, phases::SquareThread(thread), smem.g, smem.e);
       if (s + 1 < kSteps)
         phases::square_publish(tile, phases::SquareThread(thread), s + 1, smem.c[(s + 1) % 2], smem.diag[s % 2]);
     }
+    // 6
     const bool spoiled = arch::load_shared(&smem.bad[count % kBadRing]) != 0;
     float* T = params.T + matrix_offset(m);
     phases::square_store(tile, phases::SquareThread(thread), spoiled, smem.alpha[parity], smem.stage, T);
-    arch::barrier_sync<kStaged, kSweepThreads>();
+    arch::barrier_sync<kStaged, kStagedThreads>();
     phases::square_store_mirror(thread / 32, thread % 32, smem.stage, T);
   }
 }
 
-// The pivot blocks, one step ahead of the sweep.
+// 2: the pivot blocks, one step ahead of the sweep. Whether the pivots are good is found out off the chain, but for the
+// last block's: the flag goes with it.
 VDN_DEVICE void pivot_role(LeaderSmem& smem, const Params& params, Share share, int lane) {
   VDN_NO_UNROLL
   for (int count = 0, m = share.first; m < share.n; ++count, m += share.stride) {
@@ -67,8 +90,8 @@ VDN_DEVICE void pivot_role(LeaderSmem& smem, const Params& params, Share share, 
         arch::barrier_arrive<kPivoted, kPivotedThreads>();
         bad = phases::square_bad(pivots, kStep * s + 1, bad);
         arch::barrier_sync<kPanel, kPanelBarrierThreads>();
-        pair = phases::square_form_shared(lane, s + 1, smem.diag[(s + 1) % 2], smem.c[s % 2],
-                                          smem.pivot[s % kPivotRing], smem.scratch);
+        pair = phases::square_form(lane, s + 1, smem.diag[(s + 1) % 2], smem.c[s % 2], smem.pivot[s % kPivotRing],
+                                   smem.scratch);
       } else {
         bad = phases::square_bad(pivots, kStep * s + 1, bad);
         if (lane == 0) {
@@ -83,13 +106,14 @@ VDN_DEVICE void pivot_role(LeaderSmem& smem, const Params& params, Share share, 
   }
 }
 
-// G, E and H of each step, one thread a row; H is pushed into the partner's shared memory.
-VDN_DEVICE void panel_role(Smem& shared, Share share, int partner, int thread) {
+// 3: G, E and H of each step, one thread a row, at word `thread` of square_word. H is pushed into the partner's shared
+// memory, word by word: each word carries its bytes to h_ready, so that nobody has to gather the panel and no thread
+// waits for another one's row.
+VDN_DEVICE void panel_role(Smem& shared, Share share, int thread) {
   LeaderSmem& smem = shared.leader;
-  const arch::PeerAddress h = arch::peer_address(shared.partner.h, partner);
-  const arch::PeerAddress ready = arch::peer_address(shared.h_ready, partner);
-  const arch::PeerAddress peer_bad = arch::peer_address(&shared.partner.bad, partner);
-  const phases::SquareRow me(thread);
+  const arch::PeerAddress h = arch::peer_address(shared.partner.h, kPartner);
+  const arch::PeerAddress ready = arch::peer_address(shared.h_ready, kPartner);
+  const arch::PeerAddress peer_bad = arch::peer_address(&shared.partner.bad, kPartner);
   VDN_NO_UNROLL
   for (int count = 0, m = share.first; m < share.n; ++count, m += share.stride) {
     VDN_NO_UNROLL
@@ -98,25 +122,25 @@ VDN_DEVICE void panel_role(Smem& shared, Share share, int partner, int thread) {
       const phases::SquareW w = phases::square_load_w(smem.pivot[s % kPivotRing]);
       arch::barrier_sync<kPanel, kPanelBarrierThreads>();
       float c[kStep], g[kStep], e[kStep];
-      phases::square_load_row(c, smem.c[s % 2].word + phases::square_row(me.word));
-      phases::square_solve(c, me, w, g, e, smem.g, smem.e);
+      phases::square_load_row(c, smem.c[s % 2].word + phases::square_row(thread));
+      phases::square_solve(c, thread, w, g, e, smem.g, smem.e);
       arch::barrier_sync<kSolved, kSolvedThreads>();
-      if (count == 0 && s == 0) arch::cluster_wait();  // the partner's barriers are there
-      if (count > 0) arch::mbarrier_wait_peer(&shared.h_free[s], (count - 1) % 2);
+      if (count == 0 && s == 0) arch::cluster_wait();                               // E1
+      if (count > 0) arch::mbarrier_wait_peer(&shared.h_free[s], (count - 1) % 2);  // E5, E6, E7
       const arch::PeerAddress barrier = ready + s * static_cast<int>(sizeof(std::uint64_t));
-      const arch::PeerAddress out = h + (s * kPanelBytes + 4 * (me.word ^ 1));
-      phases::square_h(e, w, [&](int k, float x) { arch::store_peer(out + 4 * kDim * k, x, barrier); });
+      const arch::PeerAddress out = h + (s * kPanelBytes + 4 * (thread ^ 1));  // column_word: square_word ^ 1
+      phases::square_h(e, w,
+                       [&](int k, float x) { arch::store_peer(out + 4 * phases::kHPitch * k, x, barrier); });  // E3
       if (s + 1 == kSteps && thread == 0)
-        arch::store_peer(peer_bad, arch::load_shared(&smem.bad[count % kBadRing]), barrier);
+        arch::store_peer(peer_bad, arch::load_shared(&smem.bad[count % kBadRing]), barrier);  // E4
     }
   }
-  arch::cluster_arrive_relaxed();
+  arch::cluster_arrive_relaxed();  // E8: no push is to come
 }
 
-// B -> J.
-constexpr int panel_bytes(int s) { return kPanelBytes + (s + 1 == kSteps ? 4 : 0); }
-VDN_DEVICE void inject_role(Smem& smem, const Params& params, Share share, int leader, int warp, int lane) {
-  const arch::PeerAddress free = arch::peer_address(smem.h_free, leader);
+// 5: B -> J, behind the leader by as much as it likes up to a matrix.
+VDN_DEVICE void inject_role(Smem& smem, const Params& params, Share share, int warp, int lane) {
+  const arch::PeerAddress free = arch::peer_address(smem.h_free, kLeader);
   const phases::InjectThread me(lane);
   tile::InjectTileOf<kInjectRows / 2> tile;
   VDN_NO_UNROLL
@@ -129,13 +153,13 @@ VDN_DEVICE void inject_role(Smem& smem, const Params& params, Share share, int l
       phases::RowPanelOf<kInjectPitch>& panel = smem.partner.row[warp][s % 2];
       phases::inject_publish(tile, me, s, panel);
       arch::warp_sync();
-      arch::mbarrier_wait_peer(&smem.h_ready[s], count % 2);
-      if (more && warp == 0 && lane == 0) arch::mbarrier_arrive_expect(&smem.h_ready[s], panel_bytes(s));
+      arch::mbarrier_wait_peer(&smem.h_ready[s], count % 2);                                               // E3, E4, E8
+      if (more && warp == 0 && lane == 0) arch::mbarrier_arrive_expect(&smem.h_ready[s], panel_bytes(s));  // E6
       phases::inject_update_ahead(tile, me, panel, smem.partner.h[s]);
-      if (s + 1 == kSteps) spoiled = arch::load_shared(&smem.partner.bad) != 0;  // before h_free gives it back
+      if (s + 1 == kSteps) spoiled = arch::load_shared(&smem.partner.bad) != 0;  // E4; before E5 gives it back
       if (more) {
         arch::warp_sync();
-        if (lane == 0) arch::mbarrier_arrive_peer(free + s * static_cast<int>(sizeof(std::uint64_t)));
+        if (lane == 0) arch::mbarrier_arrive_peer(free + s * static_cast<int>(sizeof(std::uint64_t)));  // E5, E7
       }
     }
     if (spoiled) phases::inject_spoil(tile);

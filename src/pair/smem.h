@@ -1,6 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The shared memory of the pair kernel, and its barriers. Plain C++.
+// The shared memory of the pair kernel, and its barriers. Plain C++. Both CTAs have the same struct; each uses its own
+// half of the union. What carries PEER is written, or arrived at, by the other CTA. Edges E1 to E8: docs/sync.md.
+//
+// clang-format off
+//   region         written by                       read by                           dead when
+//   Leader:
+//   c[s % 2]       sweep after step s - 1           panel team and pivot warp, in     kSolved of step s + 1 is complete
+//                                                   step s
+//   diag[s % 2]    sweep after step s - 2           pivot warp, forming S_s           kSolved of step s is complete
+//   g, e           panel team, step s               sweep, update of step s           kPanel of step s + 1 is complete
+//   pivot[s % 4]   pivot warp, S_s                  panel team in step s; pivot warp  kPivoted of step s + 1 is complete
+//                                                   forming S_(s+1)
+//   scratch        pivot warp                       the same warp                     within a step
+//   alpha[m % 2]   sweep, start of m                the same, at its end              kStaged of m is complete
+//   bad[m % 4]     pivot warp, step 15 of m         thread 0 of the panel team, same  kPanel of the next step 0
+//                                                   step; sweep at the end of m
+//   stage          sweep, end of m                  the same, behind kStaged          kSolved of the next step 0
+//   Partner:
+//   h[s]           PEER: panel team, step s         injection, step s                 E5: all of h_free[s] have arrived
+//   bad            PEER: thread 0 of the panel      injection, step 15                E5: the same of the last step
+//                  team, step 15
+//   row[w][s % 2]  injection warp w, step s         the same warp, step s             its warp barrier of step s + 1
+// clang-format on
 #pragma once
 
 #include <cstdint>
@@ -24,33 +46,41 @@ struct LeaderSmem {
   int bad[kBadRing];
 };
 struct PartnerSmem {
-  phases::HPanel h[kPanels];
+  phases::HPanel h[kSteps];  // PEER
   phases::RowPanelOf<kInjectPitch> row[kInjectWarps][2];
-  int bad;  // pushed with the last panel
+  int bad;  // PEER: pushed with the last panel
 };
 struct alignas(128) Smem {
   union {
     LeaderSmem leader;
     PartnerSmem partner;
   };
-  std::uint64_t h_ready[kPanels];  // partner's: 1 and the bytes of the panel; waits: injection warps
-  std::uint64_t h_free[kPanels];   // leader's: one lane of each injection warp; waits: H warps, from the second matrix on
+  // One for each panel, whose place is its step: waits go by the parity of the matrix count.
+  std::uint64_t h_ready[kSteps];  // the partner's. Arrivals: 1 of its own, which expects panel_bytes(s), and PEER:
+                                  // those bytes; waits: injection warps
+  std::uint64_t h_free[kSteps];  // the leader's. Arrivals: PEER: a lane of each injection warp, unless there is no next
+                                 // matrix; waits: panel team, from the second matrix on
 };
-constexpr int kPanelBytes = sizeof(phases::HPanel);
-constexpr int kHReadyArrivals = 1;
+constexpr int kHReadyArrivals = 1;  // and the bytes
 constexpr int kHFreeArrivals = kInjectWarps;
 
-// Named barriers; id 0 is the CTA's own.
+// The bytes that complete h_ready[s]: the panel, and with the last one the flag.
+constexpr int kPanelBytes = sizeof(phases::HPanel);
+constexpr int panel_bytes(int s) { return kPanelBytes + (s + 1 == kSteps ? static_cast<int>(sizeof(int)) : 0); }
+
+// Named barriers of the leader; id 0, the CTA's own, is not used.
 enum Barrier : int {
-  kPanel = 1,    // c[s], diag[s + 1] are complete: the sweep arrives; pivot and panel wait
-  kSolved = 2,   // g and e are complete: sweep and panel
-  kStaged = 3,   // T's mirrored part is in the stage: sweep
-  kPivoted = 4,  // pivot[s] is complete: the pivot warp arrives; the panel waits
+  kPanel = 1,    // c[s] and diag[s + 1] are complete: the sweep arrives, pivot warp and panel team wait
+  kSolved = 2,   // g and e are complete: sweep and panel team wait
+  kStaged = 3,   // T's mirrored part is in the stage: the sweep waits
+  kPivoted = 4,  // pivot[s], and with the last one bad, is complete: the pivot warp arrives, the panel team waits
 };
 constexpr int kPanelBarrierThreads = kSweepThreads + kPivotThreads + kPanelThreads;
-constexpr int kPivotedThreads = kPivotThreads + kPanelThreads;
 constexpr int kSolvedThreads = kSweepThreads + kPanelThreads;
+constexpr int kStagedThreads = kSweepThreads;
+constexpr int kPivotedThreads = kPivotThreads + kPanelThreads;
 
+static_assert(sizeof(Smem) == 87424, "as the head of kernel.cu says");
 static_assert(sizeof(Smem) <= 227 * 1024, "what a CTA can have on sm_90 and sm_100");
 
 }  // namespace vdn_delta::pair

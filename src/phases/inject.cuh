@@ -2,13 +2,13 @@
 //
 // The injection: J = b B X, by carrying B's rows through the same 16 steps as the matrix.
 //
-// Scope: 32 rows of B, one warp; warps never wait for one another. Reads the H panels; writes its own row panels.
-// Entry: the rows of b B in registers; exit: the rows of J.
+// Scope: 32 rows of B, one warp, or 16 where eight warps share B (the pair kernel); warps never wait for one another.
+// Reads the H panels; writes its own row panels. Entry: the rows of b B in registers; exit: the rows of J.
 //
 // Mathematics. B is the lower block of the symmetric matrix [[M, B^T], [B, 0]]: the sweep of M turns B into B M^-1.
 // Step s takes the eight columns C of block s out of the rows (they become zero) and adds C . H_j to every column j;
 // H's rows in block s are S^-1, so that the block's own columns become C S^-1. Cost: 8 x 128 fma for each thread and
-// step (2 n^3 FLOP in all), no product with a finished inverse, no wait for it.
+// step (64 for a thread with 8 rows; 2 n^3 FLOP in all), no product with a finished inverse, no wait for it.
 #pragma once
 
 #include "arch/barrier.cuh"
@@ -22,7 +22,7 @@
 namespace vdn_delta::phases {
 
 struct InjectThread {
-  int h;                                                                    // which 16 of the warp's rows
+  int h;                                                                    // which half of the warp's rows
   int c;                                                                    // columns c + 16 q
   VDN_DEVICE explicit InjectThread(int lane) : h(lane % 2), c(lane / 2) {}  // i ^ 1 and i ^ 2: see SweepThread
 };
@@ -60,6 +60,7 @@ VDN_DEVICE void inject_update(tile::InjectTileOf<rows>& tile, InjectThread me, c
   tile::inject_update<pitch, kHPitch>(tile, panel.word + me.h * rows, h.word + me.c * 4);
 }
 
+// The same with the next operands loaded ahead: for 8 rows a thread (tile/inject_tile.cuh).
 template <int rows, int pitch>
 VDN_DEVICE void inject_update_ahead(tile::InjectTileOf<rows>& tile, InjectThread me, const RowPanelOf<pitch>& panel,
                                     const HPanel& h) {
@@ -86,7 +87,8 @@ VDN_DEVICE void inject_exchange(tile::InjectTile& tile, InjectThread me, bool in
   }
 }
 
-// B's rows straight into the registers, and J's straight out: for who has nothing else to do meanwhile. Any alignment.
+// B's rows straight into the registers, and J's straight out: for who has nothing else to do meanwhile. 4-byte
+// accesses, any alignment. All loads first: one latency for them.
 template <int rows>
 VDN_DEVICE void inject_load(tile::InjectTileOf<rows>& tile, InjectThread me, const float* B, float b_scale) {
   const float* mine = B + me.h * rows * kDim + me.c;

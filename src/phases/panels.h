@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the phases exchange through shared memory: layouts and pitches. Plain C++. All of it is read in 16-byte words.
+// What the phases exchange through shared memory: layouts and pitches. Plain C++.
 #pragma once
 
 #include "shape.h"
 
 namespace vdn_delta::phases {
 
-// Pitches in words. C and row panels are written by threads that differ in k: 132 and 36 are 4 mod 32, which spreads
-// the eight k over the banks.
+// Pitches in words. G, E, H, the row panels, pivot blocks and the pivot warps' scratch are read in 16-byte words, so
+// that their pitches are multiples of 4; C, the diagonal blocks and the stages are read in shorter ones. C and row
+// panels are written by threads that differ in k: 132 and 36 are 4 mod 32, which spreads the eight k over the banks.
 constexpr int kHPitch = kDim;
 constexpr int kCPitch = kDim + 4;
 constexpr int kInjectWarpRows = 32;

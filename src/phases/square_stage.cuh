@@ -1,7 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The way in and out of the sweep by 256 threads: A straight into the registers, T half straight and half through a
-// stage. 4-byte accesses, any alignment.
+// The way in and out of the sweep by 256 threads: A from global memory straight into the registers, and -X from there
+// to T = diag(alpha) X, its lower triangle straight, its mirrored part through a stage. For who has nothing else to do
+// meanwhile: no copy engine, no look-ahead to the next matrix.
+//
+// Scope: one matrix, all 256 threads of the sweep team, with a barrier of theirs in front of square_store_mirror.
+// Reads: the lower triangle of A, alpha. Writes: T; the stage, above its diagonal.
+// Entry: nothing in registers for square_load, -X for square_store. Exit: I + a A; nothing.
+//
+// Mathematics: M_ij = a A_ij + [i = j]; T_ij = -alpha_i (-X)_ij and T_ji = -alpha_j (-X)_ij for i > j.
+// Cost: 36 loads; 36 stores to global and 36 to shared memory; for the mirrored part 64 loads and 64 stores, of which
+// half are taken. Accesses to global memory are 4 bytes wide, for any alignment: a warp's are 64 bytes of each of two
+// rows, in the mirrored part 128 of one.
 #pragma once
 
 #include "arch/vec_mem.cuh"
@@ -13,6 +23,7 @@
 
 namespace vdn_delta::phases {
 
+// All loads first, then what is made of them: one latency instead of 36.
 VDN_DEVICE void square_load(tile::SquareTile& tile, SquareThread me, const float* A, float a_scale) {
   const float* mine = A + me.r * kDim + me.c;
   float raw[tile::kSquareRows][tile::kSquareRows];
@@ -20,7 +31,7 @@ VDN_DEVICE void square_load(tile::SquareTile& tile, SquareThread me, const float
   for (int q = 0; q < tile::kSquareRows; ++q) {
     VDN_UNROLL
     for (int p = q; p < tile::kSquareRows; ++p)
-      raw[p][q] = p > q || me.r >= me.c ? arch::load_global(mine + 16 * p * kDim + 16 * q) : 0.0f;
+      raw[p][q] = p > q || me.r >= me.c ? arch::load_global(mine + kColumnCycle * p * kDim + kColumnCycle * q) : 0.0f;
   }
   VDN_UNROLL
   for (int u = 0; u < tile::kSquarePairs; ++u) {
@@ -34,15 +45,15 @@ VDN_DEVICE void square_load(tile::SquareTile& tile, SquareThread me, const float
   }
 }
 
-// T: its lower triangle straight to global memory, the mirrored part through the stage.
+// T's lower triangle, and what is to be mirrored into the stage: column j of X is row j there. A bad matrix is NaN.
 VDN_DEVICE void square_store(const tile::SquareTile& tile, SquareThread me, bool spoiled, const float* alpha,
                              SquareStage& stage, float* T) {
   float alpha_j[tile::kSquareRows];
   VDN_UNROLL
-  for (int q = 0; q < tile::kSquareRows; ++q) alpha_j[q] = -arch::load_shared(alpha + me.c + 16 * q);
+  for (int q = 0; q < tile::kSquareRows; ++q) alpha_j[q] = -arch::load_shared(alpha + me.c + kColumnCycle * q);
   float alpha_i[tile::kSquareRows];
   VDN_UNROLL
-  for (int p = 0; p < tile::kSquareRows; ++p) alpha_i[p] = -arch::load_shared(alpha + me.r + 16 * p);
+  for (int p = 0; p < tile::kSquareRows; ++p) alpha_i[p] = -arch::load_shared(alpha + me.r + kColumnCycle * p);
   float* column = stage.word + me.c * kSquareStagePitch + me.r;
   float* row = T + me.r * kDim + me.c;
   VDN_UNROLL
@@ -50,30 +61,34 @@ VDN_DEVICE void square_store(const tile::SquareTile& tile, SquareThread me, bool
     VDN_UNROLL
     for (int q = 0; q <= p; ++q) {
       const float x = spoiled ? arch::quiet_nan() : tile::square_element(tile, p, q);
-      arch::store_shared_if(p > q || me.r > me.c, column + 16 * q * kSquareStagePitch + 16 * p, arch::fmul(alpha_j[q], x));
-      if (p > q || me.r >= me.c) arch::store_global(row + 16 * p * kDim + 16 * q, arch::fmul(alpha_i[p], x));
+      arch::store_shared_if(p > q || me.r > me.c, column + kColumnCycle * q * kSquareStagePitch + kColumnCycle * p,
+                            arch::fmul(alpha_j[q], x));
+      if (p > q || me.r >= me.c)
+        arch::store_global(row + kColumnCycle * p * kDim + kColumnCycle * q, arch::fmul(alpha_i[p], x));
     }
   }
 }
-// The second half, behind a barrier: each of eight warps its rows j, from the diagonal to the right.
+
+// T's mirrored part, behind the barrier: each warp every eighth row j, right of the diagonal. Four rows at a time: that
+// many loads are under way together, without the registers for all.
 VDN_DEVICE void square_store_mirror(int warp, int lane, const SquareStage& stage, float* T) {
-  constexpr int kAtOnce = 4;
+  constexpr int kAtOnce = 4, kRowWords = kDim / 32;  // of a lane
   VDN_NO_UNROLL
-  for (int n = 0; n < kDim / 8; n += kAtOnce) {
-    float x[kAtOnce][4];
+  for (int n = 0; n < kDim / kSquareWarps; n += kAtOnce) {
+    float x[kAtOnce][kRowWords];
     VDN_UNROLL
     for (int u = 0; u < kAtOnce; ++u) {
       VDN_UNROLL
-      for (int b = 0; b < 4; ++b) {
-        const int j = 8 * (n + u) + warp, i = 32 * b + lane;
+      for (int b = 0; b < kRowWords; ++b) {
+        const int j = kSquareWarps * (n + u) + warp, i = 32 * b + lane;
         x[u][b] = i > j ? arch::load_shared(stage.word + j * kSquareStagePitch + i) : 0.0f;
       }
     }
     VDN_UNROLL
     for (int u = 0; u < kAtOnce; ++u) {
-      const int j = 8 * (n + u) + warp;
+      const int j = kSquareWarps * (n + u) + warp;
       VDN_UNROLL
-      for (int b = 0; b < 4; ++b)
+      for (int b = 0; b < kRowWords; ++b)
         if (32 * b + lane > j) arch::store_global(T + j * kDim + 32 * b + lane, x[u][b]);
     }
   }

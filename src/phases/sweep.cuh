@@ -2,8 +2,8 @@
 //
 // The sweep: X = (I + a A)^-1 by 16 block steps of the symmetric sweep operator, by the 128 threads of the sweep team.
 //
-// Scope: one matrix, called by all threads of the team. Reads the pivot blocks and H, writes C, the diagonal blocks and
-// H. Entry: I + a A in the team's registers; exit: -X.
+// Scope: one matrix, called by all threads of the team. Reads the pivot blocks and its own C, G and E; writes C, the
+// diagonal blocks, G and E, and for the injection H. Entry: I + a A in the team's registers; exit: -X.
 //
 // Mathematics. Let M = I + a A, and let step s eliminate the eight indices of block s with pivot block S = L D L^T,
 // W = L^-1. With C the eight columns of block s of the current matrix (rows of block s replaced by -I, the columns

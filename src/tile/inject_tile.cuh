@@ -2,8 +2,9 @@
 //
 // The registers in which one thread of the injection team holds its share of B, later J, and the rank-8 update of them.
 //
-// A warp owns 32 rows and all 128 columns; lane (h, c), h in 0..1 and 0 <= c < 16, holds rows 16 h .. 16 h + 15 of them
-// and the columns c + 16 q. Columns lie in pairs over q for the packed fma.
+// A warp owns 2 n rows and all 128 columns; lane (h, c), h in 0..1 and 0 <= c < 16, holds rows n h .. n h + n - 1 of
+// them and the columns c + 16 q. n is 16 where four warps share B (128 elements a thread), 8 where eight do (64).
+// Columns lie in pairs over q for the packed fma.
 #pragma once
 
 #include "arch/ffma2.cuh"
@@ -14,7 +15,7 @@ namespace vdn_delta::tile {
 
 constexpr int kInjectRows = 16;  // of a thread, where four warps share B
 
-// Where a row lies among the 16 of its half of a row panel: neighbours change places. A 16-byte load puts them into an
+// Where a row lies among the n of its half of a row panel: neighbours change places. A 16-byte load puts them into an
 // even and an odd register, ptxas numbers the accumulators in the order of the rows, and an fma wants its accumulator
 // and its row's operand in different banks (ffma2.cuh). tools/check-sass counts the conflicts.
 constexpr int inject_row_place(int row) { return row ^ 1; }
@@ -73,8 +74,9 @@ VDN_DEVICE void inject_update(InjectTileOf<n>& tile, const float* rows, const fl
   }
 }
 
-// The same with all operands of the next k loaded ahead, for tiles that leave the registers for it. A column of the
-// tile at a time, down and up, so that its operand stays in place (docs/decisions/0003).
+// The same with all operands of the next k loaded ahead, for tiles that leave the registers for it (8 rows do),
+// unrolled in full. A column of the tile at a time, down and up, so that its operand stays in place
+// (docs/decisions/0003).
 template <int n>
 struct InjectOperands {
   float4 a[n / 4];
@@ -111,7 +113,7 @@ template <int kRowPitch, int kColumnPitch, int n>
 VDN_DEVICE void inject_update_ahead(InjectTileOf<n>& tile, const float* rows, const float* columns) {
   InjectOperands<n> even, odd;
   inject_operands<kRowPitch, kColumnPitch>(even, rows, columns, 0);
-  VDN_UNROLL_BY(4)
+  VDN_UNROLL
   for (int k = 0; k < kStep; k += 2) {
     inject_operands<kRowPitch, kColumnPitch>(odd, rows, columns, k + 1);
     inject_outer(tile, even);
