@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "host/auto_rule.h"
+#include "../src/host/auto_rule.h"
 #include "record.h"
 
 namespace vdn_delta::bench {
