@@ -34,16 +34,16 @@
 //   CTA 0, the leader                                                         in flight    CTA 1, the partner
 //   sweep                   pivot                 panel                                    injection, a warp alone
 //   ----------------------  --------------------  --------------------------  -----------  --------------------------
-//   [kPanel s]              [kPivoted s]          (kPivoted s) loads W
-//                           (kPanel s)            (kPanel s)                               takes its columns out
-//   (kSolved s)             2 S_s+1 from diag,    3 G_s, E_s -> g, e
-//                             c, pivot            [kSolved s]
+//   [published s]              [pivoted s]          (pivoted s) loads W
+//                           (published s)            (published s)                               takes its columns out
+//   (solved s)             2 S_s+1 from diag,    3 G_s, E_s -> g, e
+//                             c, pivot            [solved s]
 //   4 G_s . E_s, 36           L D L^T             (h_free[s], last matrix)    <- arrivals
 //     elements a thread       -> pivot[s+1]       3 H_s = E_s W, pushed       -> bytes     (h_ready[s])
-//   publishes c[s+1],       [kPivoted s+1]        (kPivoted s+1) loads W                   5 C_s . H_s, 64 elements
+//   publishes c[s+1],       [pivoted s+1]        (pivoted s+1) loads W                   5 C_s . H_s, 64 elements
 //     diag[s+2]                                                                              a thread, 8 products each
-//   [kPanel s+1]            (kPanel s+1)          (kPanel s+1)                             [h_free[s]]
-//   (kSolved s+1) ...       2 S_s+2 ...           3 G_s+1, E_s+1 ...                       takes its columns out ...
+//   [published s+1]            (published s+1)          (published s+1)                             [h_free[s]]
+//   (solved s+1) ...       2 S_s+2 ...           3 G_s+1, E_s+1 ...                       takes its columns out ...
 //
 // Three chains of nearly equal length go round in a step, 1665 to 1830 clocks as traced (docs/decisions/0007): form and
 // factor; solve, update and publish; take out, wait and inject. Who waits for whom, and why each buffer is free when it
@@ -53,8 +53,8 @@
 //   threads    448: in the leader 8 sweep, 1 pivot, 4 panel warps and one that rests; in the partner 8 injection warps
 //   registers  122 a thread on sm_90, 128 on sm_100, of 128 (16384 on a scheduler, four warps on two of them)
 //   shared     87424 bytes of the 232448 that a CTA can have; leader: stage 66560, c 9216, g and e 8192, ...;
-//              partner: h 65536, row 10240; mbarriers 256
-//   named barriers  1 to 4; mbarriers 32, of which each CTA uses 16
+//              partner: h 65536, row 10240; mbarriers 288
+//   named barriers  0 (the CTA's); mbarriers 36, of which the leader uses 20, the partner 16
 //   CTAs       1 on an SM, by registers
 #include "arch/barrier.cuh"
 #include "arch/cluster.cuh"
@@ -78,10 +78,11 @@ VDN_KERNEL(kThreads, kCtasPerSm) vdn_delta_factors_128_f32_pair(const Params par
   arch::cluster_arrive_relaxed();  // E1, E2
   arch::wait_for_predecessor();
   if (rank == kLeader) {
+    arch::cta_sync();          // its own barriers are there
     if (warp < kSweepWarps) {  // 1, 4, 6
-      sweep_role(smem.leader, params, share, thread);
+      sweep_role(smem, params, share, thread);
     } else if (warp < kSweepWarps + kPivotWarps) {  // 2
-      pivot_role(smem.leader, params, share, lane);
+      pivot_role(smem, params, share, lane);
     } else if (warp != kRestWarp) {  // 3
       panel_role(smem, share, thread - kSweepThreads - kPivotThreads - (warp > kRestWarp ? 32 : 0));
       arch::cluster_wait();  // E7

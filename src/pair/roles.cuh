@@ -43,10 +43,21 @@ VDN_DEVICE void init_barriers(Smem& smem, int rank, int warp) {
       arch::mbarrier_arrive_expect(&smem.h_ready[s], panel_bytes(s));  // for the first matrix
     }
   }
+  if (rank != kLeader) return;
+  if (warp == kWarps - 1) {
+    arch::mbarrier_init(&smem.published, kPublishedArrivals);
+  } else if (warp == kWarps - 2) {
+    arch::mbarrier_init(&smem.pivoted, kPivotedArrivals);
+  } else if (warp == kWarps - 3) {
+    arch::mbarrier_init(&smem.solved, kSolvedArrivals);
+  } else if (warp == kWarps - 4) {
+    arch::mbarrier_init(&smem.staged, kStagedArrivals);
+  }
 }
 
 // A -> X -> T.
-VDN_DEVICE void sweep_role(LeaderSmem& smem, const Params& params, Share share, int thread) {
+VDN_DEVICE void sweep_role(Smem& shared, const Params& params, Share share, int thread) {
+  LeaderSmem& smem = shared.leader;
   tile::SquareTile tile;
   VDN_NO_UNROLL
   for (int count = 0, m = share.first; m < share.n; ++count, m += share.stride) {
@@ -60,8 +71,8 @@ VDN_DEVICE void sweep_role(LeaderSmem& smem, const Params& params, Share share, 
     VDN_NO_UNROLL
     for (int s = 0; s < kSteps; ++s) {
       // 4: the update, and the next step's columns.
-      arch::barrier_arrive<kPanel, kPanelBarrierThreads>();
-      arch::barrier_sync<kSolved, kSolvedThreads>();
+      arch::mbarrier_arrive(&shared.published);
+      arch::mbarrier_wait(&shared.solved, s % 2);
       phases::square_update(tile, phases::SquareThread(thread), smem.g, smem.e);
       if (s + 1 < kSteps)
         phases::square_publish(tile, phases::SquareThread(thread), s + 1, smem.c[(s + 1) % 2], smem.diag[s % 2]);
@@ -70,14 +81,16 @@ VDN_DEVICE void sweep_role(LeaderSmem& smem, const Params& params, Share share, 
     const bool spoiled = arch::load_shared(&smem.bad[count % kBadRing]) != 0;
     float* T = params.T + matrix_offset(m);
     phases::square_store(tile, phases::SquareThread(thread), spoiled, smem.alpha[parity], smem.stage, T);
-    arch::barrier_sync<kStaged, kStagedThreads>();
+    arch::mbarrier_arrive(&shared.staged);
+    arch::mbarrier_wait(&shared.staged, parity);
     phases::square_store_mirror(thread / 32, thread % 32, smem.stage, T);
   }
 }
 
 // 2: the pivot blocks, one step ahead of the sweep. Whether the pivots are good is found out off the chain, but for the
 // last block's: the flag goes with it.
-VDN_DEVICE void pivot_role(LeaderSmem& smem, const Params& params, Share share, int lane) {
+VDN_DEVICE void pivot_role(Smem& shared, const Params& params, Share share, int lane) {
+  LeaderSmem& smem = shared.leader;
   VDN_NO_UNROLL
   for (int count = 0, m = share.first; m < share.n; ++count, m += share.stride) {
     int bad = 0;
@@ -87,9 +100,10 @@ VDN_DEVICE void pivot_role(LeaderSmem& smem, const Params& params, Share share, 
       phases::SquarePivots pivots;
       phases::square_factor(lane, pair, pivots, smem.pivot[s % kPivotRing]);
       if (s + 1 < kSteps) {
-        arch::barrier_arrive<kPivoted, kPivotedThreads>();
+        arch::mbarrier_arrive(&shared.pivoted);
         bad = phases::square_bad(pivots, kStep * s + 1, bad);
-        arch::barrier_sync<kPanel, kPanelBarrierThreads>();
+        arch::warp_sync();  // pivot[s] is read by other lanes than have written it
+        arch::mbarrier_wait(&shared.published, s % 2);
         pair = phases::square_form(lane, s + 1, smem.diag[(s + 1) % 2], smem.c[s % 2], smem.pivot[s % kPivotRing],
                                    smem.scratch);
       } else {
@@ -98,9 +112,8 @@ VDN_DEVICE void pivot_role(LeaderSmem& smem, const Params& params, Share share, 
           arch::store_shared(&smem.bad[count % kBadRing], bad);
           if (params.info != nullptr) arch::store_global(params.info + m, bad);
         }
-        arch::warp_sync();
-        arch::barrier_arrive<kPivoted, kPivotedThreads>();
-        arch::barrier_sync<kPanel, kPanelBarrierThreads>();
+        arch::mbarrier_arrive(&shared.pivoted);
+        arch::mbarrier_wait(&shared.published, s % 2);
       }
     }
   }
@@ -118,13 +131,14 @@ VDN_DEVICE void panel_role(Smem& shared, Share share, int thread) {
   for (int count = 0, m = share.first; m < share.n; ++count, m += share.stride) {
     VDN_NO_UNROLL
     for (int s = 0; s < kSteps; ++s) {
-      arch::barrier_sync<kPivoted, kPivotedThreads>();
+      arch::mbarrier_wait(&shared.pivoted, s % 2);
       const phases::SquareW w = phases::square_load_w(smem.pivot[s % kPivotRing]);
-      arch::barrier_sync<kPanel, kPanelBarrierThreads>();
+      arch::mbarrier_arrive(&shared.published);  // so that the pivot warp is never two steps ahead
+      arch::mbarrier_wait(&shared.published, s % 2);
       float c[kStep], g[kStep], e[kStep];
       phases::square_load_row(c, smem.c[s % 2].word + phases::square_row(thread));
       phases::square_solve(c, thread, w, g, e, smem.g, smem.e);
-      arch::barrier_sync<kSolved, kSolvedThreads>();
+      arch::mbarrier_arrive(&shared.solved);
       if (count == 0 && s == 0) arch::cluster_wait();                               // E1
       if (count > 0) arch::mbarrier_wait_peer(&shared.h_free[s], (count - 1) % 2);  // E5, E6, E7
       const arch::PeerAddress barrier = ready + s * static_cast<int>(sizeof(std::uint64_t));

@@ -6,17 +6,17 @@
 // clang-format off
 //   region         written by                       read by                           dead when
 //   Leader:
-//   c[s % 2]       sweep after step s - 1           panel team and pivot warp, in     kSolved of step s + 1 is complete
+//   c[s % 2]       sweep after step s - 1           panel team and pivot warp, in     solved of step s + 1 is complete
 //                                                   step s
-//   diag[s % 2]    sweep after step s - 2           pivot warp, forming S_s           kSolved of step s is complete
-//   g, e           panel team, step s               sweep, update of step s           kPanel of step s + 1 is complete
-//   pivot[s % 4]   pivot warp, S_s                  panel team in step s; pivot warp  kPivoted of step s + 1 is complete
+//   diag[s % 2]    sweep after step s - 2           pivot warp, forming S_s           solved of step s is complete
+//   g, e           panel team, step s               sweep, update of step s           published of step s + 1 is complete
+//   pivot[s % 4]   pivot warp, S_s                  panel team in step s; pivot warp  pivoted of step s + 1 is complete
 //                                                   forming S_(s+1)
 //   scratch        pivot warp                       the same warp                     within a step
-//   alpha[m % 2]   sweep, start of m                the same, at its end              kStaged of m is complete
-//   bad[m % 4]     pivot warp, step 15 of m         thread 0 of the panel team, same  kPanel of the next step 0
+//   alpha[m % 2]   sweep, start of m                the same, at its end              staged of m is complete
+//   bad[m % 4]     pivot warp, step 15 of m         thread 0 of the panel team, same  published of the next step 0
 //                                                   step; sweep at the end of m
-//   stage          sweep, end of m                  the same, behind kStaged          kSolved of the next step 0
+//   stage          sweep, end of m                  the same, behind staged          solved of the next step 0
 //   Partner:
 //   h[s]           PEER: panel team, step s         injection, step s                 E5: all of h_free[s] have arrived
 //   bad            PEER: thread 0 of the panel      injection, step 15                E5: the same of the last step
@@ -60,6 +60,13 @@ struct alignas(128) Smem {
                                   // those bytes; waits: injection warps
   std::uint64_t h_free[kSteps];  // the leader's. Arrivals: PEER: a lane of each injection warp, unless there is no next
                                  // matrix; waits: panel team, from the second matrix on
+  // The leader's own. A phase is a step (staged: a matrix), and whoever waits waits for every one. Every thread arrives
+  // for itself: that is what orders its accesses, and what the sanitizers can follow.
+  std::uint64_t published;  // c[s] and diag[s + 1] are complete, pivot[s] is taken. Arrivals: sweep and panel team; waits:
+                            // pivot warp and panel team
+  std::uint64_t pivoted;    // pivot[s], and with the last one bad, is complete. Arrivals: pivot warp; waits: panel team
+  std::uint64_t solved;     // g and e are complete. Arrivals: panel team; waits: sweep
+  std::uint64_t staged;     // T's mirrored part is in the stage. Arrivals and waits: sweep
 };
 constexpr int kHReadyArrivals = 1;  // and the bytes
 constexpr int kHFreeArrivals = kInjectWarps;
@@ -68,17 +75,10 @@ constexpr int kHFreeArrivals = kInjectWarps;
 constexpr int kPanelBytes = sizeof(phases::HPanel);
 constexpr int panel_bytes(int s) { return kPanelBytes + (s + 1 == kSteps ? static_cast<int>(sizeof(int)) : 0); }
 
-// Named barriers of the leader; id 0, the CTA's own, is not used.
-enum Barrier : int {
-  kPanel = 1,    // c[s] and diag[s + 1] are complete: the sweep arrives, pivot warp and panel team wait
-  kSolved = 2,   // g and e are complete: sweep and panel team wait
-  kStaged = 3,   // T's mirrored part is in the stage: the sweep waits
-  kPivoted = 4,  // pivot[s], and with the last one bad, is complete: the pivot warp arrives, the panel team waits
-};
-constexpr int kPanelBarrierThreads = kSweepThreads + kPivotThreads + kPanelThreads;
-constexpr int kSolvedThreads = kSweepThreads + kPanelThreads;
-constexpr int kStagedThreads = kSweepThreads;
-constexpr int kPivotedThreads = kPivotThreads + kPanelThreads;
+constexpr int kPublishedArrivals = kSweepThreads + kPanelThreads;
+constexpr int kPivotedArrivals = kPivotThreads;
+constexpr int kSolvedArrivals = kPanelThreads;
+constexpr int kStagedArrivals = kSweepThreads;
 
 static_assert(sizeof(Smem) == 87424, "as the head of kernel.cu says");
 static_assert(sizeof(Smem) <= 227 * 1024, "what a CTA can have on sm_90 and sm_100");
