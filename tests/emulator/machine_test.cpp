@@ -219,6 +219,29 @@ TEST_CASE("machine: named barriers count, and join only those who take part") {
               FaultKind::kDeadlock);
 }
 
+TEST_CASE("machine: who arrives at a named barrier without waiting gives, and takes nothing") {
+  const auto kernel = [](int broken) {
+    return [broken]() {
+      Smem& s = smem();
+      const int t = m().thread_index();
+      for (int round = 0; round < 4; ++round) {
+        if (t < 32) {
+          store(&s.x[t], 1.0f);
+          m().barrier_arrive(1, 64, here());
+          if (broken != 1) m().barrier_sync(2, 64, here());
+        } else {
+          m().barrier_sync(1, 64, here());
+          (void)load(&s.x[t - 32]);
+          if (broken != 2) m().barrier_arrive(2, 64, here());
+        }
+      }
+    };
+  };
+  CHECK_RIGHT(run({}, kernel(0)));
+  CHECK_WRONG(run({}, kernel(1)));
+  CHECK_FAULT(run({}, kernel(2)), FaultKind::kDeadlock);
+}
+
 TEST_CASE("machine: two groups that use one named barrier, one behind the other, have no order") {
   CHECK_FAULT(run({128},
                   []() {

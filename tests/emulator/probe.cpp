@@ -2,19 +2,28 @@
 //
 // For kernels with a seeded fault (faults/): runs the workloads under every schedule until something is found, prints
 // "kind: text" and answers 0; answers 3 if nothing was found. Linked once for each fault.
+//
+//     probe EVERY [VARIANT...]     every EVERY-th schedule; of these variants, or of all
+#include <algorithm>
 #include <cstdio>
+#include <cstdlib>
+#include <string>
 
 #include "trial.h"
 
-int main() {
+int main(int argc, char** argv) {
   using namespace vdn_delta;
   constexpr int kRandomSchedules = 6;
+  const auto every = static_cast<std::size_t>(argc > 1 ? std::max(1, std::atoi(argv[1])) : 1);
   int trials = 0;
   const std::vector<test::Workload> workloads = test::workloads();
   for (const host::Row& row : host::kDispatch) {
     if (!host::is_held(row)) continue;
+    if (argc > 2 && std::find(argv + 2, argv + argc, std::string(row.name)) == argv + argc) continue;
     const test::Shape shape = test::shape_of(row);
-    for (const emulator::Schedule& schedule : emulator::all_schedules(shape.ctas, shape.warps, kRandomSchedules)) {
+    const std::vector<emulator::Schedule> all = emulator::all_schedules(shape.ctas, shape.warps, kRandomSchedules);
+    for (std::size_t i = 0; i < all.size(); i += every) {
+      const emulator::Schedule& schedule = all[i];
       for (const test::Workload& workload : workloads) {
         ++trials;
         const test::Finding finding = test::run_trial(row, workload, schedule);

@@ -76,9 +76,6 @@ void Machine::warp_sync(Where where) {
 // Orders nothing: "shfl.sync" is no memory barrier.
 std::uint32_t Machine::warp_shuffle(std::uint32_t value, int source, Where where) {
   Warp& warp = own_warp();
-  if (source < 0 || source >= own_warp_lanes())
-    fail(FaultKind::kBounds,
-         thread_name(current_) + ": warp_shuffle at " + text_of(where) + " from lane " + std::to_string(source));
   const bool last = meet(warp, "warp_shuffle", 0, true, where);
   const std::uint64_t meeting = warp.meetings;
   warp.value[self().index % kWarpSize] = value;
@@ -89,12 +86,13 @@ std::uint32_t Machine::warp_shuffle(std::uint32_t value, int source, Where where
   } else {
     while (warp.meetings == meeting) wait_in(warp.waiting, "warp_shuffle", nullptr, where);
   }
-  return warp.result[source];
+  return warp.result[static_cast<unsigned>(source) % kWarpSize];  // the instruction takes the number of the lane so
 }
 
 // ---- CTAs
 
-void Machine::barrier_sync(int id, int threads, Where where) {
+// Enters the barrier, and opens it if this was the last of its threads.
+Machine::Arrival Machine::arrive(const char* what, int id, int threads, Where where) {
   Cta& cta = own_cta();
   const auto place = [&]() {
     return thread_name(current_) + ": barrier " + std::to_string(id) + " at " + text_of(where);
@@ -104,7 +102,7 @@ void Machine::barrier_sync(int id, int threads, Where where) {
   if (id < 0 || id >= static_cast<int>(cta.barriers.size())) fail(FaultKind::kBarrier, place() + ": no such barrier");
   if (!all && threads % kWarpSize != 0)
     fail(FaultKind::kBarrier, place() + ": a count of " + std::to_string(threads) + " is no number of whole warps");
-  const bool last_lane = meet(own_warp(), "barrier_sync", id, true, where);
+  const bool last_lane = meet(own_warp(), what, id, true, where);
   NamedBarrier& b = cta.barriers[static_cast<std::size_t>(id)];
   if (b.threads == 0) {
     b.threads = threads, b.where = where;
@@ -112,26 +110,45 @@ void Machine::barrier_sync(int id, int threads, Where where) {
     fail(FaultKind::kBarrier, place() + ": for " + std::to_string(threads) + " threads, at " + text_of(b.where) +
                                   " for " + std::to_string(b.threads));
   }
-  const std::uint64_t generation = b.generation;
+  const Arrival arrival{&b, b.generation, last_lane};
   release(b.gathered);
   if (last_lane) b.arrived += own_warp_lanes();
   if (b.arrived > b.threads) fail(FaultKind::kBarrier, place() + ": more threads than it is for");
-  if (b.arrived == b.threads) {
-    // Others may use the barrier before these have woken: what they gave goes to those who were here, and to nobody
-    // else.
-    ++b.generation;
-    b.arrived = b.threads = 0;
-    const View gathered = std::exchange(b.gathered, View());
-    acquire(gathered);
-    for (const int thread : b.waiting) {
-      Thread& t = *threads_[static_cast<std::size_t>(thread)];
-      t.view.join_with(gathered);
-      t.snapshot.reset();
-    }
-    wake(b.waiting);
+  if (b.arrived < b.threads) return arrival;
+  // Others may use the barrier before these have woken: what they gave goes to those who wait here, and to nobody else.
+  ++b.generation;
+  b.arrived = b.threads = 0;
+  b.last = std::exchange(b.gathered, View());
+  for (const int thread : b.waiting) {
+    Thread& t = *threads_[static_cast<std::size_t>(thread)];
+    t.view.join_with(b.last);
+    t.snapshot.reset();
+  }
+  wake(b.waiting);
+  return arrival;
+}
+
+void Machine::barrier_sync(int id, int threads, Where where) {
+  const char* what = id == 0 ? "the CTA's barrier" : "a named barrier";
+  const Arrival arrival = arrive(what, id, threads, where);
+  NamedBarrier& b = *arrival.barrier;
+  if (b.generation != arrival.generation) {
+    acquire(b.last);  // opened by this thread just now
   } else {
-    while (b.generation == generation)
-      wait_in(b.waiting, id == 0 ? "the CTA's barrier" : "a named barrier", nullptr, where);
+    while (b.generation == arrival.generation) wait_in(b.waiting, what, nullptr, where);
+  }
+}
+
+// Waits for the other lanes of the warp only, since they arrive together.
+void Machine::barrier_arrive(int id, int threads, Where where) {
+  Warp& warp = own_warp();
+  const std::uint64_t meeting = warp.meetings;
+  const Arrival arrival = arrive("barrier_arrive", id, threads, where);
+  if (arrival.last_of_warp) {
+    ++warp.meetings;
+    wake(warp.waiting);
+  } else {
+    while (warp.meetings == meeting) wait_in(warp.waiting, "barrier_arrive", nullptr, where);
   }
 }
 
@@ -146,6 +163,8 @@ void Machine::cluster_arrive(Release how, Where where) {
          thread_name(current_) + ": second arrival at the cluster barrier without a wait, at " + text_of(where));
   t.cluster_arrived = b.generation + 1;
   ++b.arrived;
+  // "fence.mbarrier_init" is a release for initialisations, which even a relaxed arrival carries on.
+  join(b.inits, t.view.visible);
   if (how == Release::kCluster) release(b.gathered);
   finish_cluster_barrier();
 }
@@ -160,6 +179,7 @@ void Machine::cluster_wait(Acquire how, Where where) {
   while (b.generation < t.cluster_arrived) wait_in(b.waiting, "the cluster's barrier", nullptr, where);
   t.cluster_arrived = 0;
   ++t.cluster_barriers;
+  join(t.inits, b.done_inits);
   if (how == Acquire::kCluster) acquire(b.done);
 }
 
@@ -168,6 +188,7 @@ void Machine::finish_cluster_barrier() {
   if (b.arrived == 0 || b.arrived < live_) return;
   ++b.generation;
   b.arrived = 0;
+  b.done_inits = std::exchange(b.inits, Clocks());
   b.done = std::exchange(b.gathered, View());  // nobody completes the next one before all have taken this one
   wake(b.waiting);
 }

@@ -157,6 +157,7 @@ void Machine::reset_thread(int thread, const std::function<void()>& kernel) {
   t.view.visible.assign(width_, 0);
   t.view.fenced.assign(width_, 0);
   t.view.visible[i] = 1;
+  t.inits.clear();
   t.snapshot.reset();
   t.what = "", t.object = nullptr;
   t.open_stores.clear(), t.stores.clear();

@@ -88,6 +88,7 @@ class Machine {
   void warp_sync(Where where);
   std::uint32_t warp_shuffle(std::uint32_t value, int source, Where where);
   void barrier_sync(int id, int threads, Where where);  // threads 0: all of the CTA
+  void barrier_arrive(int id, int threads, Where where);
   void cluster_arrive(Release release, Where where);
   void cluster_wait(Acquire acquire, Where where);
 
@@ -145,7 +146,9 @@ class Machine {
   // memory.cpp: places and accesses
   Cta* find_cta(const void* p) const;
   Place own_place(const void* p, std::size_t bytes, std::size_t alignment, const char* what, Where where);
-  Place peer_place(const void* p, std::size_t bytes, std::size_t alignment, const char* what, Where where);
+  // `now`: the thread itself uses the place; a transfer does so later, and is remembered by itself.
+  Place peer_place(const void* p, std::size_t bytes, std::size_t alignment, const char* what, Where where,
+                   bool now = true);
   int find_region(const void* p, std::size_t bytes, std::size_t alignment, bool write, const char* what, Where where);
   void access(Shadow& shadow, std::size_t first_byte, std::size_t bytes, bool write, const Stamp& stamp,
               const Clocks& before, const Clocks* unfenced, const char* memory, const Cta* cta);
@@ -155,6 +158,12 @@ class Machine {
 
   // barriers.cpp, mbarriers.cpp
   // Enters the warp's meeting at this instruction; true for the last of its lanes.
+  struct Arrival {
+    NamedBarrier* barrier;
+    std::uint64_t generation;  // the one that it counts for
+    bool last_of_warp;
+  };
+  Arrival arrive(const char* what, int id, int threads, Where where);
   bool meet(Warp& warp, const char* what, int id, bool same_place, Where where);
   Warp& own_warp();
   int own_warp_lanes() const;
@@ -194,6 +203,7 @@ class Machine {
     int arrived = 0;
     std::uint64_t generation = 0;
     View gathered, done;
+    Clocks inits, done_inits;
     std::vector<int> waiting;
   } cluster_barrier_;
 };

@@ -28,8 +28,10 @@ void Machine::check_initialised(const Mbarrier& b, bool by_engine, const char* w
     return thread_name(current_) + ": " + what + " at " + text_of(where) + ": the initialisation at " +
            text_of(b.init.where());
   };
-  if (t.view.visible[b.init.agent] < b.init.clock) fail(FaultKind::kRace, place() + " has no order before it");
-  const bool fenced = b.init_fence != 0 && t.view.visible[b.init.agent] >= b.init_fence;
+  const bool fenced = b.init_fence != 0 && (t.view.visible[b.init.agent] >= b.init_fence ||
+                                            (!t.inits.empty() && t.inits[b.init.agent] >= b.init_fence));
+  if (!fenced && t.view.visible[b.init.agent] < b.init.clock)
+    fail(FaultKind::kRace, place() + " has no order before it");
   if (by_engine && !fenced && t.view.fenced[b.init.agent] < b.init.clock)
     fail(FaultKind::kProxy, place() + " lacks a fence for the copy engine");
 }

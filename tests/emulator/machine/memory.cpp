@@ -37,7 +37,7 @@ Machine::Place Machine::own_place(const void* p, std::size_t bytes, std::size_t 
 }
 
 Machine::Place Machine::peer_place(const void* p, std::size_t bytes, std::size_t alignment, const char* what,
-                                   Where where) {
+                                   Where where, bool now) {
   Cta* cta = find_cta(p);
   if (cta == nullptr ||
       static_cast<std::size_t>(static_cast<const unsigned char*>(p) - cta->shared) + bytes > cta->bytes)
@@ -50,7 +50,7 @@ Machine::Place Machine::peer_place(const void* p, std::size_t bytes, std::size_t
     if (cta->ended)
       fail(FaultKind::kExit, thread_name(current_) + ": " + what + " at " + text_of(where) + ", but CTA " +
                                  std::to_string(cta->index) + " has ended");
-    remember_touch(*cta, current_, self().view.visible[static_cast<std::size_t>(current_)], where);
+    if (now) remember_touch(*cta, current_, self().view.visible[static_cast<std::size_t>(current_)], where);
   }
   const auto offset = static_cast<std::size_t>(static_cast<const unsigned char*>(p) - cta->shared);
   if (offset % alignment != 0)

@@ -13,9 +13,9 @@ constexpr int kWarpSize = 32;
 constexpr int kSharedLimit = 227 * 1024;  // dynamic shared memory of a CTA, and its threads: sm_90 and sm_100
 constexpr int kThreadLimit = 1024;
 // Transfers of a cluster that can be under way at once: each is an agent with a clock. Bulk copies are some hundreds
-// for a matrix; with asynchronous stores to a peer, each word is one.
+// for a matrix; with asynchronous stores to a peer each word is one, a thousand for a step.
 constexpr int kSlotsAlone = 384;
-constexpr int kSlotsOfCluster = 2048;
+constexpr int kSlotsOfCluster = 1536;
 
 struct Machine::Thread {
   Fiber fiber;
@@ -24,6 +24,8 @@ struct Machine::Thread {
   int cluster_barriers = 0;           // passed
   std::uint64_t cluster_arrived = 0;  // generation arrived at, plus one
   View view;
+  Clocks
+      inits;  // what cluster barriers with relaxed arrivals have told it: good for fenced mbarrier initialisations only
   std::shared_ptr<const View> snapshot;  // of `view`, for the transfers that it issues; null when out of date
   // What it waits for.
   const char* what = "";
@@ -55,7 +57,7 @@ struct Machine::NamedBarrier {
   std::uint64_t generation = 0;
   Where where;
   std::vector<int> waiting;
-  View gathered;  // by the arrivals of this generation
+  View gathered, last;  // by the arrivals of this generation; of the one that is complete
 };
 
 struct Machine::Mbarrier {

@@ -28,7 +28,8 @@ void Machine::check_size(const char* what, int bytes, Where where) {
 }
 
 Machine::Transfer& Machine::issue(const char* what, std::size_t bytes, Where where) {
-  if (free_slots_.empty()) fail(FaultKind::kLaunch, "more transfers at once than the machine follows (kSlots...)");
+  // No later than this: the engine holds so many at once.
+  if (free_slots_.empty()) deliver(static_cast<std::size_t>(scheduler_->pick_transfer(slots_)));
   ++statistics.transfers;
   Thread& me = self();
   if (me.snapshot == nullptr) me.snapshot = std::make_shared<const View>(me.view);
@@ -111,8 +112,8 @@ void Machine::bulk_push(void* peer, const void* shared, int bytes, const void* p
   check_size(what, bytes, where);
   const auto size = static_cast<std::size_t>(bytes);
   const Place from = own_place(shared, size, kAlignment, what, where);
-  const Place to = peer_place(peer, size, kAlignment, what, where);
-  const Place at = peer_place(peer_mbarrier, 8, 8, what, where);
+  const Place to = peer_place(peer, size, kAlignment, what, where, false);
+  const Place at = peer_place(peer_mbarrier, 8, 8, what, where, false);
   if (to.cta != at.cta || to.cta == from.cta)
     fail(FaultKind::kBarrier,
          thread_name(current_) + ": a bulk push at " + text_of(where) + " goes to another CTA, with an mbarrier there");
@@ -134,8 +135,8 @@ void Machine::store_async(void* peer, const void* value, int bytes, const void* 
     fail(FaultKind::kAlignment,
          thread_name(current_) + ": " + what + " of " + std::to_string(bytes) + " bytes at " + text_of(where));
   const auto size = static_cast<std::size_t>(bytes);
-  const Place to = peer_place(peer, size, size, what, where);
-  const Place at = peer_place(peer_mbarrier, 8, 8, what, where);
+  const Place to = peer_place(peer, size, size, what, where, false);
+  const Place at = peer_place(peer_mbarrier, 8, 8, what, where, false);
   if (to.cta != at.cta)
     fail(FaultKind::kBarrier,
          thread_name(current_) + ": an asynchronous store at " + text_of(where) + " and its mbarrier lie in one CTA");
