@@ -22,8 +22,8 @@ struct Stop {};
 // What shared memory holds before a kernel writes it: a NaN that no arithmetic makes.
 constexpr std::uint32_t kPoison = 0x7fedbeefu;
 
-// Of a cluster: accesses and barriers, a hundred times what six matrices take. A kernel that needs more has no end.
-constexpr std::uint64_t kMostSteps = std::uint64_t{1} << 28;
+// Of a cluster: accesses and barriers, 25 times what six matrices take. A kernel that needs more has no end.
+constexpr std::uint64_t kMostSteps = std::uint64_t{1} << 26;
 
 }  // namespace
 

@@ -12,8 +12,8 @@ namespace vdn_delta::emulator {
 constexpr int kWarpSize = 32;
 constexpr int kSharedLimit = 227 * 1024;  // dynamic shared memory of a CTA, and its threads: sm_90 and sm_100
 constexpr int kThreadLimit = 1024;
-// Transfers of a cluster that can be under way at once: each is an agent with a clock. Bulk copies are some hundreds for
-// a matrix; with asynchronous stores to a peer each word is one, a thousand for a step.
+// Transfers of a cluster that can be under way at once: each is an agent with a clock. Bulk copies are some hundreds
+// for a matrix; with asynchronous stores to a peer each word is one, a thousand for a step.
 constexpr int kSlotsAlone = 384;
 constexpr int kSlotsOfCluster = 1536;
 
