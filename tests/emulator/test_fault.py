@@ -70,7 +70,7 @@ def apply(files, root):
 
 def check_list(folder, at_least, names):
     patches = sorted(Path(folder).glob("*.patch"))
-    if sorted(names) != [patch.stem for patch in patches]:
+    if sorted(names) != sorted(patch.stem for patch in patches):
         raise Broken(f"{folder} and the list in meson.build differ: {set(names) ^ {patch.stem for patch in patches}}")
     changes = set()
     for patch in patches:
