@@ -35,10 +35,9 @@ TEST_CASE("device bits: the stored ones") {
 
 // device_tests --no-skip --test-case="device bits: print*" prints stored_bits.inc.
 TEST_CASE("device bits: print those of the first variant" * doctest::skip()) {
-  std::printf(
-      "// SPDX-License-Identifier: Apache-2.0\n//\n// Printed on an H200 by tests/device/stored_bits.cpp. Hashes of T "
-      "and "
-      "J, see stored_bits.h.\n");
+  std::printf("// SPDX-License-Identifier: Apache-2.0\n//\n");
+  std::printf("// What an H200 gives; tests/device/stored_bits.cpp prints and compares it. Hashes of T and J, see ");
+  std::printf("stored_bits.h.\n");
   for (const support::StoredCase& stored : support::stored_cases()) {
     const Result result = run_stored(stored, variants().front());
     for (const std::string& row : bit_rows(stored, result.T, result.J)) std::printf("    \"%s\",\n", row.c_str());

@@ -17,8 +17,8 @@ int main(int argc, char** argv) {
   const auto every = static_cast<std::size_t>(argc > 1 ? std::max(1, std::atoi(argv[1])) : 1);
   int trials = 0;
   const std::vector<test::Workload> workloads = test::workloads();
-  for (const host::Row& row : host::kDispatch) {
-    if (!host::is_held(row)) continue;
+  for (const host::Row* held : test::held_rows()) {
+    const host::Row& row = *held;
     if (argc > 2 && std::find(argv + 2, argv + argc, std::string(row.name)) == argv + argc) continue;
     const test::Shape shape = test::shape_of(row);
     const std::vector<emulator::Schedule> all = emulator::all_schedules(shape.ctas, shape.warps, kRandomSchedules);

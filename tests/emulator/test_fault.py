@@ -3,11 +3,10 @@
 """A fault is put into a copy of the kernels' sources, and the emulator must find it.
 
     test_fault.py PATCH SOURCE_ROOT WORK_FOLDER ROOM[,ROOM...] -- COMPILER ARGUMENTS... -- LINK ARGUMENTS...
+    test_fault.py --none SOURCE_ROOT ...           no patch, the rest as above: the emulator must find nothing
+    test_fault.py --list FOLDER AT_LEAST NAME...   the list itself: all patches of the folder, enough different ones
 
 A fault in a kernel room is looked for in that room's variant, one in phases/ or tile/ in all of them.
-
-    test_fault.py --list FOLDER AT_LEAST NAME...   the list itself: all patches of the folder, enough of them, no two alike
-    test_fault.py --none SOURCE_ROOT ...       no patch: the emulator must find nothing (with the arguments as above)
 
 A patch begins with a line that says what is wrong and "Expect: KIND [KIND...]", the kinds of fault that count as found;
 then comes an ordinary unified diff. It is applied by its text, not by its line numbers: what stands in the way of a

@@ -159,6 +159,13 @@ std::vector<Workload> workloads() {
   return all;
 }
 
+std::vector<const host::Row*> held_rows() {
+  std::vector<const host::Row*> held;
+  for (const host::Row& row : host::kDispatch)
+    if (host::is_held(row)) held.push_back(&row);
+  return held;
+}
+
 Shape shape_of(const host::Row& row) {
   host::VariantFacts facts;
   row.prepare(&facts);

@@ -50,6 +50,9 @@ struct Output {
   std::vector<std::int32_t> info;
 };
 
+// The variants that this build holds.
+std::vector<const host::Row*> held_rows();
+
 // CTAs of the variant's clusters, warps of each, by what its kernel says.
 struct Shape {
   int ctas = 1, warps = 1;

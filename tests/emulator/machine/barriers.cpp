@@ -45,47 +45,47 @@ bool Machine::meet(Warp& warp, const char* what, int id, bool same_place, Where 
   const int lanes = own_warp_lanes(), first = t.cta * launch_.block + t.index / kWarpSize * kWarpSize;
   for (int lane = 0; lane < lanes; ++lane)
     if (!threads_[static_cast<std::size_t>(first + lane)]->alive)
-      fail(FaultKind::kBarrier, thread_name(current_) + ": " + what + " at " + text_of(where) + ", but lane " +
-                                    std::to_string(lane) + " of the warp has ended");
+      fail(FaultKind::kBarrier,
+           name_of_use(what, where) + ", but lane " + std::to_string(lane) + " of the warp has ended");
   if (warp.arrived == 0) {
     warp.what = what, warp.id = id, warp.where = where;
   } else if (std::strcmp(warp.what, what) != 0 || warp.id != id || (same_place && !same(warp.where, where))) {
-    fail(FaultKind::kBarrier, thread_name(current_) + ": " + what + " at " + text_of(where) +
-                                  " while other lanes of the warp wait in " + warp.what + " at " + text_of(warp.where));
+    fail(FaultKind::kBarrier, name_of_use(what, where) + " while other lanes of the warp wait in " + warp.what +
+                                  " at " + text_of(warp.where));
   }
   if (++warp.arrived < lanes) return false;
   warp.arrived = 0;
   return true;
 }
 
-void Machine::warp_sync(Where where) {
-  Warp& warp = own_warp();
-  const bool last = meet(warp, "warp_sync", 0, false, where);
+void Machine::wait_for_lanes(Warp& warp, bool last, const char* what, Where where) {
   const std::uint64_t meeting = warp.meetings;
-  release(warp.gathered);
   if (last) {
     ++warp.meetings;
-    warp.done = std::exchange(warp.gathered, View());
     wake(warp.waiting);
   } else {
-    while (warp.meetings == meeting) wait_in(warp.waiting, "warp_sync", nullptr, where);
+    while (warp.meetings == meeting) wait_in(warp.waiting, what, nullptr, where);
   }
+}
+
+void Machine::warp_sync(Where where) {
+  const char* what = "warp_sync";
+  Warp& warp = own_warp();
+  const bool last = meet(warp, what, 0, false, where);
+  release(warp.gathered);
+  if (last) warp.done = std::exchange(warp.gathered, View());
+  wait_for_lanes(warp, last, what, where);
   acquire(warp.done);  // the next meeting is not before all lanes have been here
 }
 
 // Orders nothing: "shfl.sync" is no memory barrier.
 std::uint32_t Machine::warp_shuffle(std::uint32_t value, int source, Where where) {
+  const char* what = "warp_shuffle";
   Warp& warp = own_warp();
-  const bool last = meet(warp, "warp_shuffle", 0, true, where);
-  const std::uint64_t meeting = warp.meetings;
+  const bool last = meet(warp, what, 0, true, where);
   warp.value[self().index % kWarpSize] = value;
-  if (last) {
-    ++warp.meetings;
-    std::copy(std::begin(warp.value), std::end(warp.value), std::begin(warp.result));
-    wake(warp.waiting);
-  } else {
-    while (warp.meetings == meeting) wait_in(warp.waiting, "warp_shuffle", nullptr, where);
-  }
+  if (last) std::copy(std::begin(warp.value), std::end(warp.value), std::begin(warp.result));
+  wait_for_lanes(warp, last, what, where);
   return warp.result[static_cast<unsigned>(source) % kWarpSize];  // the instruction takes the number of the lane so
 }
 
@@ -141,15 +141,9 @@ void Machine::barrier_sync(int id, int threads, Where where) {
 
 // Waits for the other lanes of the warp only, since they arrive together.
 void Machine::barrier_arrive(int id, int threads, Where where) {
-  Warp& warp = own_warp();
-  const std::uint64_t meeting = warp.meetings;
-  const Arrival arrival = arrive("barrier_arrive", id, threads, where);
-  if (arrival.last_of_warp) {
-    ++warp.meetings;
-    wake(warp.waiting);
-  } else {
-    while (warp.meetings == meeting) wait_in(warp.waiting, "barrier_arrive", nullptr, where);
-  }
+  const char* what = "barrier_arrive";
+  const Arrival arrival = arrive(what, id, threads, where);
+  wait_for_lanes(own_warp(), arrival.last_of_warp, what, where);
 }
 
 // ---- clusters

@@ -93,6 +93,10 @@ std::string Machine::thread_name(int thread) const {
   return text;
 }
 
+std::string Machine::name_of_use(const char* what, Where where) const {
+  return thread_name(current_) + ": " + what + " at " + text_of(where);
+}
+
 std::string Machine::agent_name(const Stamp& access) const {
   if (access.cluster != cluster_) return "another cluster";
   if (access.agent < threads()) return thread_name(access.agent);
@@ -277,7 +281,7 @@ std::string Machine::describe_mbarrier(const void* p, int parity) const {
   const auto at = cta->mbarriers.find(static_cast<std::size_t>(static_cast<const unsigned char*>(p) - cta->shared));
   if (at == cta->mbarriers.end()) return "";
   const Mbarrier& b = at->second;
-  return ": parity " + std::to_string(parity) + " of the one at byte " + std::to_string(b.offset) + " of CTA " +
+  return ": parity " + std::to_string(parity) + " of the one at byte " + std::to_string(at->first) + " of CTA " +
          std::to_string(cta->index) + " (made at " + text_of(b.init.where()) + "), " + std::to_string(b.phase) +
          " phases complete, of the next " + std::to_string(b.pending) + " of " + std::to_string(b.expected) +
          " arrivals missing, " + std::to_string(b.bytes) + " bytes";

@@ -136,6 +136,7 @@ class Machine {
   void wake(std::vector<int>& waiting);
   [[noreturn]] void fail(FaultKind kind, const std::string& text);
   std::string thread_name(int thread) const;
+  std::string name_of_use(const char* what, Where where) const;  // by the running thread; begins a fault's text
   std::string agent_name(const Stamp& access) const;
   int threads() const { return launch_.block * launch_.cluster; }
   int warps_per_cta() const;
@@ -145,6 +146,7 @@ class Machine {
 
   // memory.cpp: places and accesses
   Cta* find_cta(const void* p) const;
+  Place aligned_place(Cta* cta, const void* p, std::size_t alignment, const char* what, Where where);
   Place own_place(const void* p, std::size_t bytes, std::size_t alignment, const char* what, Where where);
   // `now`: the thread itself uses the place; a transfer does so later, and is remembered by itself.
   Place peer_place(const void* p, std::size_t bytes, std::size_t alignment, const char* what, Where where,
@@ -152,19 +154,23 @@ class Machine {
   int find_region(const void* p, std::size_t bytes, std::size_t alignment, bool write, const char* what, Where where);
   void access(Shadow& shadow, std::size_t first_byte, std::size_t bytes, bool write, const Stamp& stamp,
               const Clocks& before, const Clocks* unfenced, const char* memory, const Cta* cta);
+  void load(Place place, void* value, std::size_t bytes, Where where);
+  void store(Place place, const void* value, std::size_t bytes, Where where);
   void access_shared(Place place, std::size_t bytes, bool write, Where where);
-  void access_global(int region, const void* p, std::size_t bytes, bool write, Where where);
+  void access_global(int region, const void* p, std::size_t bytes, bool write, const Stamp& stamp, const Clocks& before,
+                     const Clocks* unfenced);
   Stamp stamp_of_self(Where where) const;
 
   // barriers.cpp, mbarriers.cpp
-  // Enters the warp's meeting at this instruction; true for the last of its lanes.
   struct Arrival {
     NamedBarrier* barrier;
     std::uint64_t generation;  // the one that it counts for
     bool last_of_warp;
   };
   Arrival arrive(const char* what, int id, int threads, Where where);
+  // Enters the warp's meeting at this instruction; true for the last of its lanes. Then: waits for that one.
   bool meet(Warp& warp, const char* what, int id, bool same_place, Where where);
+  void wait_for_lanes(Warp& warp, bool last, const char* what, Where where);
   Warp& own_warp();
   int own_warp_lanes() const;
   void release(View& into);

@@ -8,7 +8,6 @@
 namespace vdn_delta::emulator {
 namespace {
 
-constexpr std::size_t kBytes = 8;
 constexpr int kMostArrivals = (1 << 20) - 1;  // "mbarrier", the limits of the counts
 constexpr std::int64_t kMostTransferBytes = (1 << 20) - 1;
 
@@ -17,17 +16,14 @@ constexpr std::int64_t kMostTransferBytes = (1 << 20) - 1;
 Machine::Mbarrier& Machine::find_mbarrier(Place place, const char* what, Where where) {
   const auto at = place.cta->mbarriers.find(place.offset);
   if (at == place.cta->mbarriers.end())
-    fail(FaultKind::kBarrier, thread_name(current_) + ": " + what + " at " + text_of(where) + ": byte " +
-                                  std::to_string(place.offset) + " of shared memory is no mbarrier");
+    fail(FaultKind::kBarrier,
+         name_of_use(what, where) + ": byte " + std::to_string(place.offset) + " of shared memory is no mbarrier");
   return at->second;
 }
 
 void Machine::check_initialised(const Mbarrier& b, bool by_engine, const char* what, Where where) {
   const Thread& t = self();
-  const auto place = [&]() {
-    return thread_name(current_) + ": " + what + " at " + text_of(where) + ": the initialisation at " +
-           text_of(b.init.where());
-  };
+  const auto place = [&]() { return name_of_use(what, where) + ": the initialisation at " + text_of(b.init.where()); };
   const bool fenced = b.init_fence != 0 && (t.view.visible[b.init.agent] >= b.init_fence ||
                                             (!t.inits.empty() && t.inits[b.init.agent] >= b.init_fence));
   if (!fenced && t.view.visible[b.init.agent] < b.init.clock)
@@ -38,17 +34,17 @@ void Machine::check_initialised(const Mbarrier& b, bool by_engine, const char* w
 
 void Machine::mbarrier_init(const void* p, int arrivals, Where where) {
   touch();
-  const Place place = own_place(p, kBytes, kBytes, "an mbarrier", where);
+  const Place place = own_place(p, kMbarrierBytes, kMbarrierBytes, "an mbarrier", where);
   if (arrivals < 1 || arrivals > kMostArrivals)
     fail(FaultKind::kBarrier,
          thread_name(current_) + ": an mbarrier for " + std::to_string(arrivals) + " arrivals, at " + text_of(where));
   if (place.cta->mbarriers.count(place.offset) != 0)
     fail(FaultKind::kBarrier, thread_name(current_) + ": an mbarrier is initialised again, at " + text_of(where));
-  access_shared(place, kBytes, true, where);
+  access_shared(place, kMbarrierBytes, true, where);
   place.cta->shadow.set_barrier(place.offset / 4);
   place.cta->shadow.set_barrier(place.offset / 4 + 1);
   Mbarrier& b = place.cta->mbarriers[place.offset];
-  b.offset = place.offset, b.cta = place.cta->rank;
+  b.cta = place.cta->rank;
   b.init = stamp_of_self(where);
   b.expected = b.pending = arrivals;
 }
@@ -63,7 +59,8 @@ void Machine::mbarrier_fence_init(Where) {
 void Machine::mbarrier_arrive(const void* p, Release how, int expect_bytes, bool remote, Where where) {
   touch();
   const char* what = "an arrival";
-  const Place place = remote ? peer_place(p, kBytes, kBytes, what, where) : own_place(p, kBytes, kBytes, what, where);
+  const Place place = remote ? peer_place(p, kMbarrierBytes, kMbarrierBytes, what, where)
+                             : own_place(p, kMbarrierBytes, kMbarrierBytes, what, where);
   Mbarrier& b = find_mbarrier(place, what, where);
   check_initialised(b, false, what, where);
   if (b.pending == 0)
@@ -93,7 +90,7 @@ void Machine::finish_phase(Mbarrier& b) {
 void Machine::mbarrier_wait(const void* p, int parity, Acquire how, Where where) {
   touch();
   const char* what = "a wait";
-  Mbarrier& b = find_mbarrier(own_place(p, kBytes, kBytes, what, where), what, where);
+  Mbarrier& b = find_mbarrier(own_place(p, kMbarrierBytes, kMbarrierBytes, what, where), what, where);
   check_initialised(b, false, what, where);
   if (parity != 0 && parity != 1)
     fail(FaultKind::kBarrier, thread_name(current_) + ": parity " + std::to_string(parity) + " at " + text_of(where));

@@ -22,18 +22,21 @@ Machine::Cta* Machine::find_cta(const void* p) const {
   return nullptr;
 }
 
+Machine::Place Machine::aligned_place(Cta* cta, const void* p, std::size_t alignment, const char* what, Where where) {
+  const auto offset = static_cast<std::size_t>(static_cast<const unsigned char*>(p) - cta->shared);
+  if (offset % alignment != 0)
+    fail(FaultKind::kAlignment, name_of_use(what, where) + " to byte " + std::to_string(offset) +
+                                    " of shared memory wants multiples of " + std::to_string(alignment));
+  return {cta, offset};
+}
+
 Machine::Place Machine::own_place(const void* p, std::size_t bytes, std::size_t alignment, const char* what,
                                   Where where) {
   Cta& cta = own_cta();
   const auto address = reinterpret_cast<std::uintptr_t>(p), begin = reinterpret_cast<std::uintptr_t>(cta.shared);
   if (address < begin || address + bytes > begin + cta.bytes)
-    fail(FaultKind::kBounds, thread_name(current_) + ": " + what + " at " + text_of(where) +
-                                 " lies outside of the CTA's own shared memory");
-  if ((address - begin) % alignment != 0)
-    fail(FaultKind::kAlignment, thread_name(current_) + ": " + what + " at " + text_of(where) + " to byte " +
-                                    std::to_string(address - begin) + " of shared memory wants multiples of " +
-                                    std::to_string(alignment));
-  return {&cta, address - begin};
+    fail(FaultKind::kBounds, name_of_use(what, where) + " lies outside of the CTA's own shared memory");
+  return aligned_place(&cta, p, alignment, what, where);
 }
 
 Machine::Place Machine::peer_place(const void* p, std::size_t bytes, std::size_t alignment, const char* what,
@@ -41,34 +44,27 @@ Machine::Place Machine::peer_place(const void* p, std::size_t bytes, std::size_t
   Cta* cta = find_cta(p);
   if (cta == nullptr ||
       static_cast<std::size_t>(static_cast<const unsigned char*>(p) - cta->shared) + bytes > cta->bytes)
-    fail(FaultKind::kBounds, thread_name(current_) + ": " + what + " at " + text_of(where) +
-                                 " lies outside of the cluster's shared memory");
+    fail(FaultKind::kBounds, name_of_use(what, where) + " lies outside of the cluster's shared memory");
   if (cta != &own_cta()) {
     if (self().cluster_barriers == 0)
-      fail(FaultKind::kBarrier, thread_name(current_) + ": " + what + " at " + text_of(where) +
-                                    " before a cluster barrier: the peer may not have started");
+      fail(FaultKind::kBarrier, name_of_use(what, where) + " before a cluster barrier: the peer may not have started");
     if (cta->ended)
-      fail(FaultKind::kExit, thread_name(current_) + ": " + what + " at " + text_of(where) + ", but CTA " +
-                                 std::to_string(cta->index) + " has ended");
+      fail(FaultKind::kExit, name_of_use(what, where) + ", but CTA " + std::to_string(cta->index) + " has ended");
     if (now) remember_touch(*cta, current_, self().view.visible[static_cast<std::size_t>(current_)], where);
   }
-  const auto offset = static_cast<std::size_t>(static_cast<const unsigned char*>(p) - cta->shared);
-  if (offset % alignment != 0)
-    fail(FaultKind::kAlignment, thread_name(current_) + ": " + what + " at " + text_of(where) + " to byte " +
-                                    std::to_string(offset) + " of shared memory wants multiples of " +
-                                    std::to_string(alignment));
-  return {cta, offset};
+  return aligned_place(cta, p, alignment, what, where);
 }
 
 int Machine::find_region(const void* p, std::size_t bytes, std::size_t alignment, bool write, const char* what,
                          Where where) {
   const auto address = reinterpret_cast<std::uintptr_t>(p);
-  const auto place = [&]() { return thread_name(current_) + ": " + what + " at " + text_of(where); };
   for (std::size_t r = 0; r < settings.regions.size(); ++r) {
     const Region& region = settings.regions[r];
     const auto begin = reinterpret_cast<std::uintptr_t>(region.begin);
     if (address < begin || address >= begin + region.bytes) continue;
-    const auto name = [&]() { return place() + " of " + region.name + ", byte " + std::to_string(address - begin); };
+    const auto name = [&]() {
+      return name_of_use(what, where) + " of " + region.name + ", byte " + std::to_string(address - begin);
+    };
     if (address + bytes > begin + region.bytes) fail(FaultKind::kBounds, name() + ": beyond its end");
     if (address % alignment != 0)
       fail(FaultKind::kAlignment, name() + ": the address is no multiple of " + std::to_string(alignment));
@@ -77,7 +73,7 @@ int Machine::find_region(const void* p, std::size_t bytes, std::size_t alignment
     if (!self().predecessor_done) fail(FaultKind::kPredecessor, name() + ": before the wait for the preceding grid");
     return static_cast<int>(r);
   }
-  fail(FaultKind::kBounds, place() + ": no array is there");
+  fail(FaultKind::kBounds, name_of_use(what, where) + ": no array is there");
 }
 
 void Machine::access(Shadow& shadow, std::size_t first_byte, std::size_t bytes, bool write, const Stamp& stamp,
@@ -110,17 +106,22 @@ void Machine::access_shared(Place place, std::size_t bytes, bool write, Where wh
          "shared memory", place.cta);
 }
 
-void Machine::read_shared(const void* p, void* value, std::size_t bytes, Where where) {
-  touch();
-  const Place place = own_place(p, bytes, bytes, "a read", where);
+void Machine::load(Place place, void* value, std::size_t bytes, Where where) {
   access_shared(place, bytes, false, where);
   std::memcpy(value, place.data(), bytes);
 }
-void Machine::write_shared(void* p, const void* value, std::size_t bytes, Where where) {
-  touch();
-  const Place place = own_place(p, bytes, bytes, "a write", where);
+void Machine::store(Place place, const void* value, std::size_t bytes, Where where) {
   access_shared(place, bytes, true, where);
   std::memcpy(place.data(), value, bytes);
+}
+
+void Machine::read_shared(const void* p, void* value, std::size_t bytes, Where where) {
+  touch();
+  load(own_place(p, bytes, bytes, "a read", where), value, bytes, where);
+}
+void Machine::write_shared(void* p, const void* value, std::size_t bytes, Where where) {
+  touch();
+  store(own_place(p, bytes, bytes, "a write", where), value, bytes, where);
 }
 
 void* Machine::peer(const void* p, int rank, Where where) {
@@ -132,32 +133,30 @@ void* Machine::peer(const void* p, int rank, Where where) {
 }
 void Machine::read_peer(const void* p, void* value, std::size_t bytes, Where where) {
   touch();
-  const Place place = peer_place(p, bytes, bytes, "a read", where);
-  access_shared(place, bytes, false, where);
-  std::memcpy(value, place.data(), bytes);
+  load(peer_place(p, bytes, bytes, "a read", where), value, bytes, where);
 }
 void Machine::write_peer(void* p, const void* value, std::size_t bytes, Where where) {
   touch();
-  const Place place = peer_place(p, bytes, bytes, "a write", where);
-  access_shared(place, bytes, true, where);
-  std::memcpy(place.data(), value, bytes);
+  store(peer_place(p, bytes, bytes, "a write", where), value, bytes, where);
 }
 
-void Machine::access_global(int region, const void* p, std::size_t bytes, bool write, Where where) {
+void Machine::access_global(int region, const void* p, std::size_t bytes, bool write, const Stamp& stamp,
+                            const Clocks& before, const Clocks* unfenced) {
   const Region& r = settings.regions[static_cast<std::size_t>(region)];
   if (r.use == Region::kInput) return;
   const auto offset =
       static_cast<std::size_t>(static_cast<const unsigned char*>(p) - static_cast<const unsigned char*>(r.begin));
-  access(global_[static_cast<std::size_t>(region)], offset, bytes, write, stamp_of_self(where), self().view.visible,
-         nullptr, r.name, nullptr);
+  access(global_[static_cast<std::size_t>(region)], offset, bytes, write, stamp, before, unfenced, r.name, nullptr);
 }
 void Machine::check_global_read(const void* p, std::size_t bytes, Where where) {
   touch();
-  access_global(find_region(p, bytes, bytes, false, "a read", where), p, bytes, false, where);
+  access_global(find_region(p, bytes, bytes, false, "a read", where), p, bytes, false, stamp_of_self(where),
+                self().view.visible, nullptr);
 }
 void Machine::check_global_write(const void* p, std::size_t bytes, Where where) {
   touch();
-  access_global(find_region(p, bytes, bytes, true, "a write", where), p, bytes, true, where);
+  access_global(find_region(p, bytes, bytes, true, "a write", where), p, bytes, true, stamp_of_self(where),
+                self().view.visible, nullptr);
 }
 
 }  // namespace vdn_delta::emulator

@@ -10,6 +10,7 @@
 namespace vdn_delta::emulator {
 
 constexpr int kWarpSize = 32;
+constexpr std::size_t kMbarrierBytes = 8;
 constexpr int kSharedLimit = 227 * 1024;  // dynamic shared memory of a CTA, and its threads: sm_90 and sm_100
 constexpr int kThreadLimit = 1024;
 // Transfers of a cluster that can be under way at once: each is an agent with a clock. Bulk copies are some hundreds
@@ -24,8 +25,8 @@ struct Machine::Thread {
   int cluster_barriers = 0;           // passed
   std::uint64_t cluster_arrived = 0;  // generation arrived at, plus one
   View view;
-  Clocks
-      inits;  // what cluster barriers with relaxed arrivals have told it: good for fenced mbarrier initialisations only
+  // What cluster barriers with relaxed arrivals have told it: good for fenced mbarrier initialisations only.
+  Clocks inits;
   std::shared_ptr<const View> snapshot;  // of `view`, for the transfers that it issues; null when out of date
   // What it waits for.
   const char* what = "";
@@ -61,7 +62,6 @@ struct Machine::NamedBarrier {
 };
 
 struct Machine::Mbarrier {
-  std::size_t offset = 0;
   int cta = 0;
   Stamp init;
   std::uint32_t init_fence = 0;  // when its maker fenced it for the copy engine, by the maker's clock; 0: not

@@ -58,7 +58,7 @@ void Machine::bulk_load(void* shared, const void* global, int bytes, const void*
   const auto size = static_cast<std::size_t>(bytes);
   const int region = find_region(global, size, kAlignment, false, what, where);
   const Place to = own_place(shared, size, kAlignment, what, where);
-  Mbarrier& b = find_mbarrier(own_place(mbarrier, 8, 8, what, where), what, where);
+  Mbarrier& b = find_mbarrier(own_place(mbarrier, kMbarrierBytes, kMbarrierBytes, what, where), what, where);
   check_initialised(b, true, what, where);
   Transfer& t = issue(what, size, where);
   t.from_global = global, t.from_region = region;
@@ -113,7 +113,7 @@ void Machine::bulk_push(void* peer, const void* shared, int bytes, const void* p
   const auto size = static_cast<std::size_t>(bytes);
   const Place from = own_place(shared, size, kAlignment, what, where);
   const Place to = peer_place(peer, size, kAlignment, what, where, false);
-  const Place at = peer_place(peer_mbarrier, 8, 8, what, where, false);
+  const Place at = peer_place(peer_mbarrier, kMbarrierBytes, kMbarrierBytes, what, where, false);
   if (to.cta != at.cta || to.cta == from.cta)
     fail(FaultKind::kBarrier,
          thread_name(current_) + ": a bulk push at " + text_of(where) + " goes to another CTA, with an mbarrier there");
@@ -136,7 +136,7 @@ void Machine::store_async(void* peer, const void* value, int bytes, const void* 
          thread_name(current_) + ": " + what + " of " + std::to_string(bytes) + " bytes at " + text_of(where));
   const auto size = static_cast<std::size_t>(bytes);
   const Place to = peer_place(peer, size, size, what, where, false);
-  const Place at = peer_place(peer_mbarrier, 8, 8, what, where, false);
+  const Place at = peer_place(peer_mbarrier, kMbarrierBytes, kMbarrierBytes, what, where, false);
   if (to.cta != at.cta)
     fail(FaultKind::kBarrier,
          thread_name(current_) + ": an asynchronous store at " + text_of(where) + " and its mbarrier lie in one CTA");
@@ -178,11 +178,7 @@ void Machine::deliver(std::size_t index) {
                                  " comes after the end of CTA " + std::to_string(cta->index));
   const Clocks& before = t.by_engine ? t.view->fenced : t.view->visible;
   const auto global = [&](int region, const void* p, bool write) {
-    const Region& r = settings.regions[static_cast<std::size_t>(region)];
-    if (r.use == Region::kInput) return;
-    access(global_[static_cast<std::size_t>(region)],
-           static_cast<std::size_t>(static_cast<const unsigned char*>(p) - static_cast<const unsigned char*>(r.begin)),
-           t.bytes, write, stamp(write), before, &t.view->visible, r.name, nullptr);
+    access_global(region, p, t.bytes, write, stamp(write), before, &t.view->visible);
   };
   const auto shared = [&](Cta* cta, std::size_t offset, bool write) {
     access(cta->shadow, offset, t.bytes, write, stamp(write), before, &t.view->visible, "shared memory", cta);
