@@ -73,29 +73,18 @@ VDN_KERNEL(kThreads, kCtasPerSm) vdn_delta_factors_128_f32_pair(const Params par
   const int rank = arch::cluster_rank(), cluster = arch::block_index() / kClusterSize;
   const Share share{cluster, arch::block_count() / kClusterSize, static_cast<int>(params.n)};  // n: at most 2^30
   if (lane == 0) init_barriers(smem, rank, warp);
-  arch::warp_sync();
-  // All threads of both CTAs pass the cluster's barrier twice: before one touches the other's memory, and at the end.
-  arch::cluster_arrive_relaxed();  // E1, E2
+  arch::cluster_sync();  // E1, E2; and each CTA's own barriers are there
   arch::wait_for_predecessor();
-  if (rank == kLeader) {
-    arch::cta_sync();          // its own barriers are there
-    if (warp < kSweepWarps) {  // 1, 4, 6
-      sweep_role(smem, params, share, thread);
-    } else if (warp < kSweepWarps + kPivotWarps) {  // 2
-      pivot_role(smem, params, share, lane);
-    } else if (warp != kRestWarp) {  // 3
-      panel_role(smem, share, thread - kSweepThreads - kPivotThreads - (warp > kRestWarp ? 32 : 0));
-      arch::cluster_wait();  // E7
-      return;
-    }
-    arch::cluster_wait();
-    arch::cluster_arrive_relaxed();
-  } else {
-    arch::cluster_wait();            // E2; and the partner's own barriers are there
-    arch::cluster_arrive_relaxed();  // E7: what the leader waits for of the partner, it waits for at E5
+  if (rank == kPartner) {
     if (warp < kInjectWarps) inject_role(smem, params, share, warp, lane);  // 5, 6
+  } else if (warp < kSweepWarps) {                                          // 1, 4, 6
+    sweep_role(smem, params, share, thread);
+  } else if (warp == kPivotWarp) {  // 2
+    pivot_role(smem, params, share, lane);
+  } else if (warp != kRestWarp) {  // 3
+    panel_role(smem, share, thread - kSweepThreads - kPivotThreads - (warp > kRestWarp ? 32 : 0));
   }
-  arch::cluster_wait();  // E8
+  arch::cluster_sync();  // E7, E8: no CTA is gone while the other one can still write to it
 }
 
 }  // namespace

@@ -139,7 +139,6 @@ VDN_DEVICE void panel_role(Smem& shared, Share share, int thread) {
       phases::square_load_row(c, smem.c[s % 2].word + phases::square_row(thread));
       phases::square_solve(c, thread, w, g, e, smem.g, smem.e);
       arch::mbarrier_arrive(&shared.solved);
-      if (count == 0 && s == 0) arch::cluster_wait();                               // E1
       if (count > 0) arch::mbarrier_wait_peer(&shared.h_free[s], (count - 1) % 2);  // E5, E6, E7
       const arch::PeerAddress barrier = ready + s * static_cast<int>(sizeof(std::uint64_t));
       const arch::PeerAddress out = h + (s * kPanelBytes + 4 * (thread ^ 1));  // column_word: square_word ^ 1
@@ -149,7 +148,6 @@ VDN_DEVICE void panel_role(Smem& shared, Share share, int thread) {
         arch::store_peer(peer_bad, arch::load_shared(&smem.bad[count % kBadRing]), barrier);  // E4
     }
   }
-  arch::cluster_arrive_relaxed();  // E8: no push is to come
 }
 
 // 5: B -> J, behind the leader by as much as it likes up to a matrix.
