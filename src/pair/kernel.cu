@@ -54,9 +54,8 @@
 //   registers  122 a thread on sm_90, 128 on sm_100, of 128 (16384 on a scheduler, four warps on two of them)
 //   shared     87424 bytes of the 232448 that a CTA can have; leader: stage 66560, c 9216, g and e 8192, ...;
 //              partner: h 65536, row 10240; mbarriers 288
-//   named barriers  0 (the CTA's); mbarriers 36, of which the leader uses 20, the partner 16
+//   barriers   36 mbarriers, of which the leader uses 20, the partner 16; the cluster's, twice; none of the CTA
 //   CTAs       1 on an SM, by registers
-#include "arch/barrier.cuh"
 #include "arch/cluster.cuh"
 #include "arch/launch.cuh"
 #include "pair/launch.h"
@@ -73,7 +72,9 @@ VDN_KERNEL(kThreads, kCtasPerSm) vdn_delta_factors_128_f32_pair(const Params par
   const int rank = arch::cluster_rank(), cluster = arch::block_index() / kClusterSize;
   const Share share{cluster, arch::block_count() / kClusterSize, static_cast<int>(params.n)};  // n: at most 2^30
   if (lane == 0) init_barriers(smem, rank, warp);
-  arch::cluster_sync();  // E1, E2; and each CTA's own barriers are there
+  // The cluster's barrier, twice, each time all threads of both CTAs together: what compute-sanitizer can follow.
+  arch::cluster_arrive_relaxed();
+  arch::cluster_wait();  // E1, E2; and each CTA's own barriers are there
   arch::wait_for_predecessor();
   if (rank == kPartner) {
     if (warp < kInjectWarps) inject_role(smem, params, share, warp, lane);  // 5, 6
@@ -84,7 +85,8 @@ VDN_KERNEL(kThreads, kCtasPerSm) vdn_delta_factors_128_f32_pair(const Params par
   } else if (warp != kRestWarp) {  // 3
     panel_role(smem, share, thread - kSweepThreads - kPivotThreads - (warp > kRestWarp ? 32 : 0));
   }
-  arch::cluster_sync();  // E7, E8: no CTA is gone while the other one can still write to it
+  arch::cluster_arrive_relaxed();
+  arch::cluster_wait();  // E7, E8
 }
 
 }  // namespace

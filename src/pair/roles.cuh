@@ -30,29 +30,26 @@ struct Share {
 
 // One lane of each warp, each for its barriers: the lanes of one would initialise one after the other, 60 clocks each.
 VDN_DEVICE void init_barriers(Smem& smem, int rank, int warp) {
+  const bool leader = rank == kLeader;
   VDN_UNROLL
-  for (int i = 0; i < (kSteps + kWarps - 1) / kWarps; ++i) {
-    const int s = warp + i * kWarps;
-    if (s >= kSteps) continue;
-    if (rank == kLeader) {
-      arch::mbarrier_init(&smem.h_free[s], kHFreeArrivals);
-      arch::mbarrier_fence_init();  // E2
-    } else {
-      arch::mbarrier_init(&smem.h_ready[s], kHReadyArrivals);
-      arch::mbarrier_fence_init();                                     // E1
-      arch::mbarrier_arrive_expect(&smem.h_ready[s], panel_bytes(s));  // for the first matrix
+  for (int s = warp; s < kSteps; s += kWarps)
+    arch::mbarrier_init(leader ? &smem.h_free[s] : &smem.h_ready[s], leader ? kHFreeArrivals : kHReadyArrivals);
+  if (leader) {
+    if (warp == kWarps - 1) {
+      arch::mbarrier_init(&smem.published, kPublishedArrivals);
+    } else if (warp == kWarps - 2) {
+      arch::mbarrier_init(&smem.pivoted, kPivotedArrivals);
+    } else if (warp == kWarps - 3) {
+      arch::mbarrier_init(&smem.solved, kSolvedArrivals);
+    } else if (warp == kWarps - 4) {
+      arch::mbarrier_init(&smem.staged, kStagedArrivals);
     }
   }
-  if (rank != kLeader) return;
-  if (warp == kWarps - 1) {
-    arch::mbarrier_init(&smem.published, kPublishedArrivals);
-  } else if (warp == kWarps - 2) {
-    arch::mbarrier_init(&smem.pivoted, kPivotedArrivals);
-  } else if (warp == kWarps - 3) {
-    arch::mbarrier_init(&smem.solved, kSolvedArrivals);
-  } else if (warp == kWarps - 4) {
-    arch::mbarrier_init(&smem.staged, kStagedArrivals);
-  }
+  arch::mbarrier_fence_init();  // E1, E2
+  if (leader) return;
+  VDN_UNROLL
+  for (int s = warp; s < kSteps; s += kWarps)
+    arch::mbarrier_arrive_expect(&smem.h_ready[s], panel_bytes(s));  // for the first matrix
 }
 
 // A -> X -> T.

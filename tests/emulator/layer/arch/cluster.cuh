@@ -9,7 +9,6 @@
 namespace vdn_delta::arch {
 
 inline int cluster_rank() { return machine().cluster_rank(); }
-inline void cluster_arrive(Where where = here()) { machine().cluster_arrive(emulator::Release::kCluster, where); }
 inline void cluster_arrive_relaxed(Where where = here()) {
   machine().cluster_arrive(emulator::Release::kRelaxed, where);
 }
