@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <fstream>
 #include <map>
 #include <memory>
 #include <stdexcept>
@@ -15,6 +16,7 @@
 #include "progress.h"
 #include "record.h"
 #include "report.h"
+#include "timeline.h"
 #include "tune.h"
 
 namespace vdn_delta::bench {
@@ -225,6 +227,17 @@ void timing_part(const Setup& setup, Record* record, Progress* progress) {
   }
 }
 
+void draw_timeline(const std::string& path) {
+  const GpuInfo gpu = gpu_info();
+  if (!gpu.present) throw std::runtime_error("no GPU to run this on: " + gpu.why_not);
+  const Timeline timeline = measure_timeline(gpu.name);
+  std::ofstream file(path);
+  file << draw(timeline);
+  file.close();
+  if (!file) throw std::runtime_error("cannot write " + path);
+  std::fputs(summary(timeline).c_str(), stdout);
+}
+
 int run(const Options& options) {
   if (options.help) {
     std::fputs(help_text(), stdout);
@@ -242,6 +255,11 @@ int run(const Options& options) {
   if (!options.tune_record.empty()) {
     const Record record = read_record(options.tune_record);
     print_tuning(record, options.tune_record);
+    return 0;
+  }
+
+  if (!options.timeline.empty()) {
+    draw_timeline(options.timeline);
     return 0;
   }
 

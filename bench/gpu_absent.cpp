@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <stdexcept>
+
 #include "gpu.h"
+#include "timeline.h"
 
 namespace vdn_delta::bench {
 
@@ -19,5 +22,7 @@ std::unique_ptr<GpuContender> make_gpu_variant(vdn_variant_t, std::string* why_n
 }
 
 std::unique_ptr<GpuContender> make_gpu_chain() { return nullptr; }
+
+Timeline measure_timeline(const std::string&) { throw std::runtime_error("built without CUDA"); }
 
 }  // namespace vdn_delta::bench

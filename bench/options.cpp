@@ -88,8 +88,9 @@ std::string parse_options(int argc, char** argv, Options* options) {
       continue;
     }
 
-    static const char* const kWithValue[] = {"--n",    "--variant",  "--baseline", "--json",    "--mode",
-                                             "--seed", "--families", "--accuracy", "--samples", "--threads"};
+    static const char* const kWithValue[] = {"--n",       "--variant", "--baseline", "--json",
+                                             "--mode",    "--seed",    "--families", "--accuracy",
+                                             "--samples", "--threads", "--timeline"};
     if (std::find(std::begin(kWithValue), std::end(kWithValue), name) == std::end(kWithValue)) {
       return "unknown option \"" + name + "\" (see --help)";
     }
@@ -113,6 +114,8 @@ std::string parse_options(int argc, char** argv, Options* options) {
       wrong = check_words("--families", options->families, {"silu", "normal", "shifted"});
     } else if (name == "--json") {
       options->json = value;
+    } else if (name == "--timeline") {
+      options->timeline = value;
     } else if (name == "--accuracy") {
       if (!parse_int(value, 0, 65536, &options->accuracy_n)) wrong = "--accuracy needs a number in 0..65536";
     } else if (name == "--samples") {
@@ -153,6 +156,7 @@ what to run
   --no-timing       accuracy part only
   --samples N       timing samples per row; default: 30 on a GPU, up to 15 on a CPU
   --threads N       host threads (CPU path, inputs, reference); default: all
+  --timeline FILE   draws what the roles of pair do when, for one matrix, as an SVG picture; nothing else is run
   --tune            pair and single, mode graph, no accuracy, at sizes around their waves (or those of --n); prints
                     the entry of this GPU for the table of auto; with FILE, that of an existing record, and exit
 

@@ -17,6 +17,7 @@ struct Options {
   std::string compare_old, compare_new;
   bool tune = false;
   std::string tune_record;  // --tune FILE
+  std::string timeline;     // --timeline FILE
 
   // Empty lists take the default of the machine (see help_text).
   std::vector<std::int64_t> n;

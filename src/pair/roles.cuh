@@ -12,6 +12,7 @@
 #include "arch/mbarrier.cuh"
 #include "pair/config.h"
 #include "pair/smem.h"
+#include "pair/timeline.cuh"
 #include "params.h"
 #include "phases/inject.cuh"
 #include "phases/pivot.cuh"
@@ -60,19 +61,25 @@ VDN_DEVICE void sweep_role(Smem& shared, const Params& params, Share share, int 
   for (int count = 0, m = share.first; m < share.n; ++count, m += share.stride) {
     // 1
     const int parity = count % 2;
+    const bool marks = thread == 0 && count == 0;
+    mark(marks, kSweepRow, kTimelineBegin);
     if (thread < kDim)
       arch::store_shared(smem.alpha[parity] + thread,
                          arch::load_global(params.alpha + static_cast<std::int64_t>(m) * kDim + thread));
     phases::square_load(tile, phases::SquareThread(thread), params.A + matrix_offset(m), params.a_scale);
     phases::square_publish(tile, phases::SquareThread(thread), 0, smem.c[0], smem.diag[1]);
+    mark(marks, kSweepRow, kTimelineLoaded);
     VDN_NO_UNROLL
     for (int s = 0; s < kSteps; ++s) {
       // 4: the update, and the next step's columns.
       arch::mbarrier_arrive(&shared.published);
       arch::mbarrier_wait(&shared.solved, s % 2);
+      mark(marks, kSweepRow, kTimelineStep * s);
       phases::square_update(tile, phases::SquareThread(thread), smem.g, smem.e);
+      mark(marks, kSweepRow, kTimelineStep * s + 1);
       if (s + 1 < kSteps)
         phases::square_publish(tile, phases::SquareThread(thread), s + 1, smem.c[(s + 1) % 2], smem.diag[s % 2]);
+      mark(marks, kSweepRow, kTimelineStep * s + 2);
     }
     // 6
     const bool spoiled = arch::load_shared(&smem.bad[count % kBadRing]) != 0;
@@ -80,7 +87,9 @@ VDN_DEVICE void sweep_role(Smem& shared, const Params& params, Share share, int 
     phases::square_store(tile, phases::SquareThread(thread), spoiled, smem.alpha[parity], smem.stage, T);
     arch::mbarrier_arrive(&shared.staged);
     arch::mbarrier_wait(&shared.staged, parity);
+    mark(marks, kSweepRow, kTimelineStore);
     phases::square_store_mirror(thread / 32, thread % 32, smem.stage, T);
+    mark(marks, kSweepRow, kTimelineEnd);
   }
 }
 
@@ -91,18 +100,24 @@ VDN_DEVICE void pivot_role(Smem& shared, const Params& params, Share share, int 
   VDN_NO_UNROLL
   for (int count = 0, m = share.first; m < share.n; ++count, m += share.stride) {
     int bad = 0;
-    phases::PivotPair pair = phases::pivot_load(lane, params.A + matrix_offset(m), params.a_scale);
+    const bool marks = lane == 0 && count == 0;
+    mark(marks, kPivotRow, kTimelineBegin);
+    phases::PivotPair block = phases::pivot_load(lane, params.A + matrix_offset(m), params.a_scale);
+    mark(marks, kPivotRow, kTimelineLoaded);
     VDN_NO_UNROLL
     for (int s = 0; s < kSteps; ++s) {
       phases::SquarePivots pivots;
-      phases::square_factor(lane, pair, pivots, smem.pivot[s % kPivotRing]);
+      phases::square_factor(lane, block, pivots, smem.pivot[s % kPivotRing]);
+      mark(marks, kPivotRow, kTimelineStep * s);
       if (s + 1 < kSteps) {
         arch::mbarrier_arrive(&shared.pivoted);
         bad = phases::square_bad(pivots, kStep * s + 1, bad);
         arch::warp_sync();  // pivot[s] is read by other lanes than have written it
         arch::mbarrier_wait(&shared.published, s % 2);
-        pair = phases::square_form(lane, s + 1, smem.diag[(s + 1) % 2], smem.c[s % 2], smem.pivot[s % kPivotRing],
-                                   smem.scratch);
+        mark(marks, kPivotRow, kTimelineStep * s + 1);
+        block = phases::square_form(lane, s + 1, smem.diag[(s + 1) % 2], smem.c[s % 2], smem.pivot[s % kPivotRing],
+                                    smem.scratch);
+        mark(marks, kPivotRow, kTimelineStep * s + 2);
       } else {
         bad = phases::square_bad(pivots, kStep * s + 1, bad);
         if (lane == 0) {
@@ -126,16 +141,20 @@ VDN_DEVICE void panel_role(Smem& shared, Share share, int thread) {
   const arch::PeerAddress peer_bad = arch::peer_address(&shared.partner.bad, kPartner);
   VDN_NO_UNROLL
   for (int count = 0, m = share.first; m < share.n; ++count, m += share.stride) {
+    const bool marks = thread == 0 && count == 0;
+    mark(marks, kPanelRow, kTimelineBegin);
     VDN_NO_UNROLL
     for (int s = 0; s < kSteps; ++s) {
       arch::mbarrier_wait(&shared.pivoted, s % 2);
       const phases::SquareW w = phases::square_load_w(smem.pivot[s % kPivotRing]);
       arch::mbarrier_arrive(&shared.published);  // so that the pivot warp is never two steps ahead
       arch::mbarrier_wait(&shared.published, s % 2);
+      mark(marks, kPanelRow, kTimelineStep * s);
       float c[kStep], g[kStep], e[kStep];
       phases::square_load_row(c, smem.c[s % 2].word + phases::square_row(thread));
       phases::square_solve(c, thread, w, g, e, smem.g, smem.e);
       arch::mbarrier_arrive(&shared.solved);
+      mark(marks, kPanelRow, kTimelineStep * s + 1);
       if (count > 0) arch::mbarrier_wait_peer(&shared.h_free[s], (count - 1) % 2);  // E5, E6, E7
       const arch::PeerAddress barrier = ready + s * static_cast<int>(sizeof(std::uint64_t));
       const arch::PeerAddress out = h + (s * kPanelBytes + 4 * (thread ^ 1));  // column_word: square_word ^ 1
@@ -143,6 +162,7 @@ VDN_DEVICE void panel_role(Smem& shared, Share share, int thread) {
                        [&](int k, float x) { arch::store_peer(out + 4 * phases::kHPitch * k, x, barrier); });  // E3
       if (s + 1 == kSteps && thread == 0)
         arch::store_peer(peer_bad, arch::load_shared(&smem.bad[count % kBadRing]), barrier);  // E4
+      mark(marks, kPanelRow, kTimelineStep * s + 2);
     }
   }
 }
@@ -156,15 +176,21 @@ VDN_DEVICE void inject_role(Smem& smem, const Params& params, Share share, int w
   for (int count = 0, m = share.first; m < share.n; ++count, m += share.stride) {
     const bool more = m + share.stride < share.n;
     bool spoiled = false;
+    const bool marks = warp == 0 && lane == 0 && count == 0;
+    mark(marks, kInjectRow, kTimelineBegin);
     phases::inject_load(tile, me, params.B + matrix_offset(m) + warp * kInjectRows * kDim, params.b_scale);
+    mark(marks, kInjectRow, kTimelineLoaded);
     VDN_NO_UNROLL
     for (int s = 0; s < kSteps; ++s) {
       phases::RowPanelOf<kInjectPitch>& panel = smem.partner.row[warp][s % 2];
       phases::inject_publish(tile, me, s, panel);
       arch::warp_sync();
-      arch::mbarrier_wait_peer(&smem.h_ready[s], count % 2);                                               // E3, E4, E8
+      mark(marks, kInjectRow, kTimelineStep * s);
+      arch::mbarrier_wait_peer(&smem.h_ready[s], count % 2);  // E3, E4, E8
+      mark(marks, kInjectRow, kTimelineStep * s + 1);
       if (more && warp == 0 && lane == 0) arch::mbarrier_arrive_expect(&smem.h_ready[s], panel_bytes(s));  // E6
       phases::inject_update_ahead(tile, me, panel, smem.partner.h[s]);
+      mark(marks, kInjectRow, kTimelineStep * s + 2);
       if (s + 1 == kSteps) spoiled = arch::load_shared(&smem.partner.bad) != 0;  // E4; before E5 gives it back
       if (more) {
         arch::warp_sync();
@@ -172,7 +198,9 @@ VDN_DEVICE void inject_role(Smem& smem, const Params& params, Share share, int w
       }
     }
     if (spoiled) phases::inject_spoil(tile);
+    mark(marks, kInjectRow, kTimelineStore);
     phases::inject_store(tile, me, params.J + matrix_offset(m) + warp * kInjectRows * kDim);
+    mark(marks, kInjectRow, kTimelineEnd);
   }
 }
 
