@@ -45,9 +45,9 @@
 //   [published s+1]            (published s+1)          (published s+1)                             [h_free[s]]
 //   (solved s+1) ...       2 S_s+2 ...           3 G_s+1, E_s+1 ...                       takes its columns out ...
 //
-// Three chains of nearly equal length go round in a step, 1665 to 1830 clocks as traced (docs/decisions/0007): form and
-// factor; solve, update and publish; take out, wait and inject. Who waits for whom, and why each buffer is free when it
-// is written: smem.h in short, docs/sync.md one by one.
+// Three chains of nearly equal length go round in a step, with 1435 to 1791 clocks of work each at N = 1 (bench
+// --timeline, an H200; docs/pair-timeline.svg): form and factor; solve, update and publish; take out, wait and inject.
+// Who waits for whom, and why each buffer is free when it is written: smem.h in short, docs/sync.md one by one.
 //
 // Budget of a CTA:
 //   threads    448: in the leader 8 sweep, 1 pivot, 4 panel warps and one that rests; in the partner 8 injection warps

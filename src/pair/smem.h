@@ -64,9 +64,9 @@ struct alignas(128) Smem {
   // for itself: that is what orders its accesses, and what the sanitizers can follow.
   std::uint64_t published;  // c[s] and diag[s + 1] are complete, pivot[s] is taken. Arrivals: sweep and panel team;
                             // waits: pivot warp and panel team
-  std::uint64_t pivoted;  // pivot[s], and with the last one bad, is complete. Arrivals: pivot warp; waits: panel team
-  std::uint64_t solved;   // g and e are complete. Arrivals: panel team; waits: sweep
-  std::uint64_t staged;   // T's mirrored part is in the stage. Arrivals and waits: sweep
+  std::uint64_t pivoted;    // pivot[s], and with the last one bad, is complete. Arrivals: pivot warp; waits: panel team
+  std::uint64_t solved;     // g and e are complete. Arrivals: panel team; waits: sweep
+  std::uint64_t staged;     // T's mirrored part is in the stage. Arrivals and waits: sweep
 };
 constexpr int kHReadyArrivals = 1;  // and the bytes
 constexpr int kHFreeArrivals = kInjectWarps;

@@ -12,6 +12,7 @@
 // Mathematics: that of phases/sweep.cuh.
 // Cost: 8 x 36 fma for each thread of the sweep and step, n^3 FLOP and an eighth, for the diagonal's blocks of 16;
 // 28 + 28 fma and 8 products for each row and step in the panel team.
+// In clocks a step at N = 1 (bench --timeline, an H200): update 884, publication 326; solve 240, H and its push 353.
 #pragma once
 
 #include "arch/vec_mem.cuh"

@@ -10,8 +10,8 @@
 // square_bad looks at.
 //
 // Mathematics and the lanes' shares: those of phases/pivot.cuh.
-// Cost: beside two warps of the sweep on its scheduler an instruction takes some eight clocks. While it was made
-// square_form took 333 clocks and square_factor 1390 (docs/decisions/0007).
+// Cost: square_form 251 clocks, square_factor 1184 at N = 1 (bench --timeline, an H200); beside two warps of the sweep
+// on its scheduler an instruction takes some eight clocks (docs/decisions/0007).
 #pragma once
 
 #include <cfloat>
