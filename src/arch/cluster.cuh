@@ -16,8 +16,8 @@ VDN_DEVICE int cluster_rank() {
   return rank;
 }
 
-// All threads of the cluster arrive and wait, in two halves. Neither is "aligned": the lanes of a warp may come one after
-// the other. The arrival orders nothing, for who has nothing to show to the others but fenced initialisations of
+// All threads of the cluster arrive and wait, in two halves. Neither is "aligned": the lanes of a warp may come one
+// after the other. The arrival orders nothing, for who has nothing to show to the others but fenced initialisations of
 // mbarriers: releasing would wait for all stores to global memory.
 VDN_DEVICE void cluster_arrive_relaxed() { asm volatile("barrier.cluster.arrive.relaxed;" ::: "memory"); }
 VDN_DEVICE void cluster_wait() { asm volatile("barrier.cluster.wait.acquire;" ::: "memory"); }
