@@ -103,9 +103,9 @@ typedef struct vdn_delta_plan_t {
  *     J[m] = b_scale B[m] (I + a_scale A[m])^-1
  * on the current device, with one kernel launch.
  *
- * Variant: VDN_VARIANT_AUTO takes the variant that is faster for n by a table of measured times (on an H200 PAIR for n <= 66
- * and for n = 133..198), and SINGLE for every n where PAIR cannot run. One call uses one variant. Which one changes
- * the time and nothing else: both give the same bits.
+ * Variant: VDN_VARIANT_AUTO takes the variant that is faster for n by a table of measured times (on an H200 PAIR for n
+ * <= 66 and for n = 133..198), and SINGLE for every n where PAIR cannot run. One call uses one variant. Which one
+ * changes the time and nothing else: both give the same bits.
  *
  * Shapes: A, B, T, J are [n, 128, 128], alpha is [n, 128], options->info is [n]; fp32 and int32, row-major, dense, in
  * memory that the current device can access. 0 <= n <= VDN_DELTA_MAX_N; with n = 0 the call succeeds, launches nothing,
