@@ -206,12 +206,14 @@ void timing_part(const Setup& setup, Record* record, Progress* progress) {
     if (!setup.on_gpu.empty()) {
       progress->say("inputs for n " + std::to_string(n));
       const support::Batch batch = make_timing_batch(n, options.threads);
+      const std::vector<Contender*> list = chosen(setup.on_gpu, n, options);
+      const std::string by_auto = auto_variant(n);
       for (const std::string& mode : setup.gpu_modes) {
         std::vector<TimingRow> rows;
-        for (Contender* contender : chosen(setup.on_gpu, n, options)) {
+        for (Contender* contender : list) {
           progress->say("timing " + contender->name() + " " + mode + " n " + std::to_string(n));
           rows.push_back(static_cast<GpuContender*>(contender)->time(batch, mode, options.samples));
-          rows.back().by_auto = rows.back().variant == auto_variant(n);
+          rows.back().by_auto = rows.back().variant == by_auto;
         }
         progress->clear();
         print_timings(rows, record->ceilings);
@@ -233,8 +235,7 @@ void draw_timeline(const std::string& path) {
   const Timeline timeline = measure_timeline(gpu.name);
   std::ofstream file(path);
   file << draw(timeline);
-  file.close();
-  if (!file) throw std::runtime_error("cannot write " + path);
+  finish(&file, path);
   std::fputs(summary(timeline).c_str(), stdout);
 }
 

@@ -103,6 +103,11 @@ Record new_record() {
   return record;
 }
 
+void finish(std::ofstream* file, const std::string& path) {
+  file->close();
+  if (!*file) throw std::runtime_error("cannot write " + path);
+}
+
 void write_record(const Record& record, const std::string& path) {
   std::ofstream file(path);
   const auto member = [&](const char* key, const std::string& value) {
@@ -139,8 +144,7 @@ void write_record(const Record& record, const std::string& path) {
     separator = ",\n    ";
   }
   file << "\n  ]\n}\n";
-  file.close();
-  if (!file) throw std::runtime_error("cannot write " + path);
+  finish(&file, path);
 }
 
 Record read_record(const std::string& path) {

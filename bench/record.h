@@ -3,6 +3,7 @@
 // One run as a file: the records of bench/records.
 #pragma once
 
+#include <iosfwd>
 #include <map>
 #include <string>
 #include <vector>
@@ -29,6 +30,9 @@ struct Record {
 // Today's date, the source hashes of this build, and checks that say "not run": the bench fills in "accuracy",
 // tools/device-check the others.
 Record new_record();
+
+// Ends the writing of a file. Throws std::runtime_error unless all of it was written.
+void finish(std::ofstream* file, const std::string& path);
 
 void write_record(const Record& record, const std::string& path);  // throws std::runtime_error
 Record read_record(const std::string& path);                       // throws std::runtime_error

@@ -35,7 +35,7 @@ def timing(n, median, spread, variant="single", mode="graph"):
 def check_command_line():
     result = run(BENCH, "--help")
     options = ("--list", "--n ", "--variant", "--baseline", "--json", "--mode", "--compare", "--plot-data",
-               "--families", "--accuracy", "--samples", "--threads", "--tune")
+               "--families", "--accuracy", "--samples", "--threads", "--tune", "--timeline")
     expect(result.returncode == 0 and all(name in result.stdout for name in options), "--help names options", result)
     result = run(BENCH, "--list")
     expect(result.returncode == 0 and "cpu" in result.stdout, "--list", result)

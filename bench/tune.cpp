@@ -85,7 +85,7 @@ void print_tuning(const Record& record, const std::string& file) {
     std::printf("\n");
   }
   std::printf(
-      "the entry for kAutoTable in src/host/auto_rule.h, before the ones for any number of multiprocessors:\n"
+      "the entry for kAutoTable in src/host/auto_rule.h, before the one for any GPU:\n"
       "    {  %d, %d, %.1f, %.1f, %.1f, %.1f, \"%s\"},\n",
       rule.capability, rule.multiprocessors, rule.pair_first, rule.pair_next, rule.single_first, rule.single_next,
       name_in_records(file).c_str());

@@ -35,10 +35,7 @@ struct AutoRule {
 inline constexpr AutoRule kAutoTable[] = {
     // capability  SMs  pair: first, next  single: first, next  known by
     {  90,         132, 19.3, 18.3,        35.8, 29.5,          "bench/records/2026-11-30-h200-2.json"},  // an H200
-    {  90,         0,   19.3, 18.3,        35.8, 29.5,          "derived"},
-    {  100,        0,   19.3, 18.3,        35.8, 29.5,          "derived"},
-    {  103,        0,   19.3, 18.3,        35.8, 29.5,          "derived"},
-    {  0,          0,   19.3, 18.3,        35.8, 29.5,          "derived"},
+    {  0,          0,   19.3, 18.3,        35.8, 29.5,          "derived"},  // H100, B200, B300, ...: the H200's
 };
 // clang-format on
 
