@@ -5,14 +5,14 @@
     trace/benchmark.py                              every solution in solutions/, on a GPU if there is one
     trace/benchmark.py --n 64,707 --device cpu      some workloads only, on the CPU
     trace/benchmark.py --candidate FILE.py          a file that defines run(A, B, alpha) -> (transition, injection)
-    trace/benchmark.py --traces FILE.jsonl          also appends what was found, as traces of the FlashInfer-Trace schema
-    trace/benchmark.py --dataset DIR                runs nothing; writes definition, solutions, workloads and their inputs
-                                                    as the folder that flashinfer-bench loads
+    trace/benchmark.py --traces FILE.jsonl          also appends what was found, as traces of the schema
+    trace/benchmark.py --dataset DIR                runs nothing; writes definition, solutions, workloads and their
+                                                    inputs as the folder that flashinfer-bench loads
 
 A check of our own, because the general one of flashinfer-bench does not fit this operation: its random inputs are normal
 numbers, so that I + A is not positive definite, and its tolerances (1e-2 for an element, absolute or relative) accept
-what TF32 and even bf16 give. Here inputs have the model's statistics, at three scales of beta, and a solution passes if
-the relative Frobenius error against fp64 is at most 1e-6, for both outputs and for every single matrix. Exit code 0: all
+zeros for T at large beta. Here inputs have the model's statistics, at three scales of beta, and a solution passes if the
+relative Frobenius error against fp64 is at most 1e-6, for both outputs and for every single matrix. Exit code 0: all
 solutions but those that --may-fail names have passed.
 
 Times: on a GPU, CUDA events around one call, after a fill of 256 MB that empties the caches and gives the host a head
@@ -105,8 +105,8 @@ def exact(A, B, alpha):
 
 
 class Error:
-    """Of one output against fp64: relative Frobenius errors of the batch and of the worst matrix, and the two elementwise
-    maxima that the schema has fields for. A NaN or an infinity makes all of them NaN or infinite."""
+    """Of one output against fp64: relative Frobenius errors of the batch and of the worst matrix, and the two
+    elementwise maxima that the schema has fields for. A NaN or an infinity makes all of them NaN or infinite."""
 
     def __init__(self):
         self.difference = self.size = self.worst = self.absolute = self.relative = 0.0

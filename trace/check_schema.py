@@ -78,7 +78,8 @@ def check_published(content, schema):
         except ValueError as error:  # pydantic's is one
             wrong.append(f"{name}: {error}")
             continue
-        wrong += [f"{name}: the schema has no field {key}" for key in unknown_fields(read.model_dump(mode="json"), part)]
+        unknown = unknown_fields(read.model_dump(mode="json"), part)
+        wrong += [f"{name}: the schema has no field {key}" for key in unknown]
         if name.startswith("workload") and not read.is_workload_trace():
             wrong.append(f"{name}: has a solution or an evaluation")
     return wrong
@@ -183,7 +184,8 @@ def self_test():
     ]
     missed = [number for number, content in enumerate(own) if not check_own(content)]
     if schema:
-        missed += [len(own) + number for number, content in enumerate(published) if not check_published(content, schema)]
+        missed += [f"published {number}" for number, content in enumerate(published)
+                   if not check_published(content, schema)]
     good_is_wrong = check_own(good) + (check_published(good, schema) if schema else [])
     print(f"own: {len(own)} changes, published: {len(published) if schema else 'not installed'}; "
           f"missed: {missed}; wrong without a change: {good_is_wrong}")
@@ -204,8 +206,8 @@ def main():
     for line in wrong:
         print(line)
     said = "by flashinfer-bench" if schema else "not checked by flashinfer-bench, which is not installed"
-    print(f"{len(content['workloads'])} workloads, {len(content['solutions'])} solutions, {len(content['traces'])} traces: "
-          f"{len(wrong)} wrong; {said}")
+    counts = ", ".join(f"{len(content[name])} {name}" for name in ("workloads", "solutions", "traces"))
+    print(f"{counts}: {len(wrong)} wrong; {said}")
     if wrong:
         return 1
     return 0 if schema else 77
