@@ -72,10 +72,10 @@ def _check_one(name: str, tensor: object, dtype: torch.dtype, shape: tuple | Non
 
 def _refuse(A: object, B: object, alpha: object) -> NoReturn:
     """Says why `_accepted` did not hold."""
+    if isinstance(A, Tensor) and A.dtype is _f32 and tuple(A.shape[-2:]) != (DIM, DIM):
+        raise ValueError(f"A must have shape (..., {DIM}, {DIM}), not {tuple(A.shape)}")
     _check_one("A", A, _f32, None, None)
     shape = tuple(A.shape)
-    if len(shape) < 2 or shape[-2:] != (DIM, DIM):
-        raise ValueError(f"A must have shape (..., {DIM}, {DIM}), not {shape}")
     _check_one("B", B, _f32, shape, A.device)
     _check_one("alpha", alpha, _f32, shape[:-1], A.device)
     raise AssertionError("a refused call that looks right")
