@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs one test file with a Python that has PyTorch: this one, or that of .venv in the root of the tree.
+"""Runs one test file with a Python that has PyTorch: this one, or that of .venv/torch in the root of the tree.
 
 usage: runner.py TEST_FILE [unittest arguments]
 
@@ -16,11 +16,10 @@ HERE = pathlib.Path(__file__).resolve().parent
 
 def main():
     if importlib.util.find_spec("torch") is None:
-        other = HERE.parent.parent / ".venv" / "bin" / "python3"
-        if other.exists() and pathlib.Path(sys.prefix) != other.parent.parent and "VDN_TEST_RESTARTED" not in os.environ:
-            os.environ["VDN_TEST_RESTARTED"] = "1"
+        other = HERE.parent.parent / ".venv" / "torch" / "bin" / "python3"
+        if other.exists() and pathlib.Path(sys.prefix) != other.parent.parent:
             os.execv(other, [str(other), *sys.argv])
-        print("skipped: no PyTorch; .ci/run installs it into .venv")
+        print("skipped: no PyTorch; .ci/run installs it into .venv/torch")
         return 77
     sys.path.insert(0, str(HERE))
     program = unittest.main(module=pathlib.Path(sys.argv[1]).stem, argv=[sys.argv[1], "-v", *sys.argv[2:]], exit=False)
