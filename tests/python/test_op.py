@@ -197,7 +197,8 @@ class Operation:
             ((buffer[:2], buffer[1:3]), ValueError, "OVERLAP"),
             ((T, A.view(-1).view(A.shape)), ValueError, "OVERLAP"),
             ((T.double(), J), TypeError, "T must be torch.float32"), ((T, J[:1]), ValueError, "J must have shape"),
-            ((T, J.mT), ValueError, "J must be contiguous"), (T, TypeError, "pair"), ((T, None), TypeError, "J must be"),
+            ((T, J.mT), ValueError, "J must be contiguous"), (T, TypeError, "pair"),
+            ((T, None), TypeError, "J must be"),
             ((T.clone().requires_grad_(), J), ValueError, "T requires grad"),
         ):
             with self.assertRaisesRegex(kind, text):
