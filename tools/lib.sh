@@ -77,20 +77,20 @@ Without the right to install them (root or sudo, and apt-get) this cannot go on.
 
 # ---- Python tools ---------------------------------------------------------------------------------------------------
 
-# install_python WORD: the packages that tools/requirements.txt lists for WORD, into .venv.
+# install_python WORD [VENV]: the packages that tools/requirements.txt lists for WORD, into .venv or VENV.
 install_python() {
-  local wanted=() line
+  local wanted=() line venv="${2:-.venv}"
   while read -r line; do wanted+=("$line"); done \
     < <(sed -n "s/^\([^#[:space:]]*\)[[:space:]]*#: $1\$/\1/p" tools/requirements.txt)
   [ "${#wanted[@]}" -gt 0 ] || die "tools/requirements.txt lists nothing for $1"
-  if [ ! -x .venv/bin/python3 ]; then
-    say "making .venv"
-    python3 -m venv .venv || die "python3 cannot make a virtual environment (package python3-venv)"
+  if [ ! -x "$venv/bin/python3" ]; then
+    say "making $venv"
+    python3 -m venv "$venv" || die "python3 cannot make a virtual environment (package python3-venv)"
   fi
-  local stamp=".venv/.installed-$1"
+  local stamp="$venv/.installed-$1"
   if [ "$(cat "$stamp" 2>/dev/null)" != "${wanted[*]}" ]; then
-    say "installing ${wanted[*]} into .venv"
-    .venv/bin/python3 -m pip --disable-pip-version-check -q install "${wanted[@]}" >&2 </dev/null ||
+    say "installing ${wanted[*]} into $venv"
+    "$venv/bin/python3" -m pip --disable-pip-version-check -q install "${wanted[@]}" >&2 </dev/null ||
       die "pip could not install: ${wanted[*]}"
     printf '%s\n' "${wanted[*]}" >"$stamp"
   fi

@@ -1,0 +1,285 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The PyTorch operators vdn_delta::factors and vdn_delta::factors_out, and the two functions of the package.
+
+Order of a call: `vdn_delta_factors` picks the operator; PyTorch's dispatcher picks `_factors_cuda`, `_factors_cpu` or
+the fake implementation; that one checks its arguments, allocates what is to be returned, and makes one call of the C
+library.
+
+The host time of a call is part of its price: a serving loop makes it some hundred times in a second. Hence
+`Library.define` and `impl`, which the dispatcher calls without the Python layer around `torch.library.custom_op`
+(several microseconds); checks that are one expression, whose failure is explained elsewhere; and no device guard where
+the tensor's device is the current one.
+"""
+from __future__ import annotations
+
+from typing import NoReturn
+
+import torch
+from torch import Tensor
+
+from . import _library as c
+
+DIM = 128  # VDN_DELTA_DIM
+
+_f32 = torch.float32
+_grad_enabled = torch.is_grad_enabled
+_empty_like = torch.empty_like
+_threads = torch.get_num_threads
+_increment_version = torch.autograd.graph.increment_version
+
+# The functions behind torch.cuda.current_device and current_stream, without the objects around their answers; compiled
+# code of PyTorch calls them too. A PyTorch without CUDA has neither, and never gets here with a CUDA tensor.
+_current_device = getattr(torch._C, "_cuda_getDevice", torch.cuda.current_device)
+_raw_stream = getattr(torch._C, "_cuda_getCurrentRawStream", None)
+if _raw_stream is None:
+    def _raw_stream(index: int) -> int:
+        return torch.cuda.current_stream(index).cuda_stream
+
+
+# ---- checks ---------------------------------------------------------------------------------------------------------
+
+
+def _accepted(A: Tensor, B: Tensor, alpha: Tensor) -> bool:
+    """Nothing here may look at a pointer or at data: it also runs on tensors that have neither."""
+    shape = A.shape
+    return (
+        A.dtype is _f32 and B.dtype is _f32 and alpha.dtype is _f32
+        and len(shape) >= 2 and shape[-1] == DIM and shape[-2] == DIM
+        and B.shape == shape and alpha.shape == shape[:-1]
+        and A.is_contiguous() and B.is_contiguous() and alpha.is_contiguous()
+        and A.device == B.device == alpha.device
+        and not ((A.requires_grad or B.requires_grad or alpha.requires_grad) and _grad_enabled())
+    )  # fmt: skip
+
+
+def _check_one(name: str, tensor: object, dtype: torch.dtype, shape: tuple | None, device: torch.device | None) -> None:
+    """Raises unless `tensor` is what is wanted; None wants nothing."""
+    if not isinstance(tensor, Tensor):
+        raise TypeError(f"{name} must be a torch.Tensor, not {type(tensor).__name__}")
+    if tensor.dtype is not dtype:
+        raise TypeError(f"{name} must be {dtype}, not {tensor.dtype}, shape {tuple(tensor.shape)}")
+    if shape is not None and tuple(tensor.shape) != tuple(shape):
+        raise ValueError(f"{name} must have shape {tuple(shape)}, not {tuple(tensor.shape)}")
+    if device is not None and tensor.device != device:
+        raise ValueError(f"{name} must be on {device}, as A, not on {tensor.device}")
+    if not tensor.is_contiguous():
+        raise ValueError(f"{name} must be contiguous, not of shape {tuple(tensor.shape)} with strides "
+                         f"{tuple(tensor.stride())}; {name}.contiguous() makes a copy that is")
+    if tensor.requires_grad and _grad_enabled():
+        raise ValueError(f"{name} requires grad, shape {tuple(tensor.shape)}: vdn_delta_factors is not differentiable; "
+                         "call it under torch.no_grad(), or with detached tensors")
+
+
+def _refuse(A: object, B: object, alpha: object) -> NoReturn:
+    """Says why `_accepted` did not hold."""
+    if isinstance(A, Tensor) and A.dtype is _f32 and tuple(A.shape[-2:]) != (DIM, DIM):
+        raise ValueError(f"A must have shape (..., {DIM}, {DIM}), not {tuple(A.shape)}")
+    _check_one("A", A, _f32, None, None)
+    shape = tuple(A.shape)
+    _check_one("B", B, _f32, shape, A.device)
+    _check_one("alpha", alpha, _f32, shape[:-1], A.device)
+    raise AssertionError("a refused call that looks right")
+
+
+def _outputs_accepted(A: Tensor, T: Tensor, J: Tensor, info: Tensor | None) -> bool:
+    shape, device = A.shape, A.device
+    return (
+        T.dtype is _f32 and J.dtype is _f32 and T.shape == shape and J.shape == shape
+        and T.is_contiguous() and J.is_contiguous() and T.device == device and J.device == device
+        and not ((T.requires_grad or J.requires_grad) and _grad_enabled())
+        and (info is None or info.dtype is torch.int32 and info.shape == shape[:-2] and info.is_contiguous()
+             and info.device == device)
+    )  # fmt: skip
+
+
+def _refuse_outputs(A: Tensor, T: Tensor, J: Tensor, info: Tensor | None) -> NoReturn:
+    _check_one("T", T, _f32, A.shape, A.device)
+    _check_one("J", J, _f32, A.shape, A.device)
+    _check_one("info", info, torch.int32, A.shape[:-2], A.device)
+    raise AssertionError("refused outputs that look right")
+
+
+# ---- the work -------------------------------------------------------------------------------------------------------
+
+_prepared: set[int] = set()  # CUDA devices whose kernels are loaded
+
+
+def _prepare(index: int) -> None:
+    """Before the first call on a device: such a call may lie inside a graph capture, where the library would not load
+    its kernels by itself. Preparing leaves a capture intact."""
+    status = c.prepare(index)
+    if status:
+        c.fail(status)
+    _prepared.add(index)
+
+
+def _enqueue(A: Tensor, B: Tensor, alpha: Tensor, T: Tensor, J: Tensor, options) -> None:
+    n = A.numel() // (DIM * DIM)
+    index = A.get_device()
+    if n and index not in _prepared:
+        _prepare(index)
+    if index != _current_device():
+        with torch.cuda.device(index):
+            status = c.factors(n, A.data_ptr(), B.data_ptr(), alpha.data_ptr(), T.data_ptr(), J.data_ptr(), options,
+                               _raw_stream(index))
+    else:
+        status = c.factors(n, A.data_ptr(), B.data_ptr(), alpha.data_ptr(), T.data_ptr(), J.data_ptr(), options,
+                           _raw_stream(index))
+    if status:
+        c.fail(status)
+
+
+def _compute(A: Tensor, B: Tensor, alpha: Tensor, T: Tensor, J: Tensor, options) -> None:
+    status = c.factors_host(A.numel() // (DIM * DIM), A.data_ptr(), B.data_ptr(), alpha.data_ptr(), T.data_ptr(),
+                            J.data_ptr(), options, _threads())
+    if status:
+        c.fail(status)
+
+
+def _factors_cuda(A, B, alpha, a_scale=1.0, b_scale=1.0, variant="auto"):
+    if not _accepted(A, B, alpha):
+        _refuse(A, B, alpha)
+    T, J = _empty_like(A), _empty_like(B)
+    _enqueue(A, B, alpha, T, J, c.options(variant, a_scale, b_scale, None))
+    return T, J
+
+
+def _factors_cpu(A, B, alpha, a_scale=1.0, b_scale=1.0, variant="auto"):
+    if not _accepted(A, B, alpha):
+        _refuse(A, B, alpha)
+    T, J = _empty_like(A), _empty_like(B)
+    _compute(A, B, alpha, T, J, c.options(variant, a_scale, b_scale, None))
+    return T, J
+
+
+def _factors_fake(A, B, alpha, a_scale=1.0, b_scale=1.0, variant="auto"):
+    if not _accepted(A, B, alpha):
+        _refuse(A, B, alpha)
+    return _empty_like(A), _empty_like(B)
+
+
+def _factors_out_cuda(A, B, alpha, T, J, info=None, a_scale=1.0, b_scale=1.0, variant="auto"):
+    _factors_out(_enqueue, A, B, alpha, T, J, info, a_scale, b_scale, variant)
+
+
+def _factors_out_cpu(A, B, alpha, T, J, info=None, a_scale=1.0, b_scale=1.0, variant="auto"):
+    _factors_out(_compute, A, B, alpha, T, J, info, a_scale, b_scale, variant)
+
+
+def _factors_out(work, A, B, alpha, T, J, info, a_scale, b_scale, variant):
+    _factors_out_fake(A, B, alpha, T, J, info)
+    work(A, B, alpha, T, J, c.options(variant, a_scale, b_scale, None if info is None else info.data_ptr()))
+    # What was saved for a backward pass and is now overwritten must be noticed there.
+    _increment_version((T, J) if info is None else (T, J, info))
+
+
+def _factors_out_fake(A, B, alpha, T, J, info=None, a_scale=1.0, b_scale=1.0, variant="auto"):
+    if not _accepted(A, B, alpha):
+        _refuse(A, B, alpha)
+    if not _outputs_accepted(A, T, J, info):
+        _refuse_outputs(A, T, J, info)
+
+
+# ---- registration ---------------------------------------------------------------------------------------------------
+
+# Compiled code must hand over its tensors with the strides that eager code would.
+_tags = (torch.Tag.pt2_compliant_tag, getattr(torch.Tag, "needs_exact_strides", torch.Tag.needs_fixed_stride_order))
+_settings = "float a_scale=1.0, float b_scale=1.0, str variant='auto'"
+
+_lib = torch.library.Library("vdn_delta", "DEF")  # the registration lasts as long as this object
+_lib.define(f"factors(Tensor A, Tensor B, Tensor alpha, {_settings}) -> (Tensor T, Tensor J)", tags=_tags)
+_lib.impl("factors", _factors_cuda, "CUDA")
+_lib.impl("factors", _factors_cpu, "CPU")
+torch.library.register_fake("vdn_delta::factors", _factors_fake, lib=_lib)
+_lib.define(f"factors_out(Tensor A, Tensor B, Tensor alpha, Tensor(a!) T, Tensor(b!) J, Tensor(c!)? info=None, "
+            f"{_settings}) -> ()", tags=_tags)
+_lib.impl("factors_out", _factors_out_cuda, "CUDA")
+_lib.impl("factors_out", _factors_out_cpu, "CPU")
+torch.library.register_fake("vdn_delta::factors_out", _factors_out_fake, lib=_lib)
+
+_factors_op = torch.ops.vdn_delta.factors.default
+_factors_out_op = torch.ops.vdn_delta.factors_out.default
+
+
+# ---- the functions --------------------------------------------------------------------------------------------------
+
+
+def vdn_delta_factors(
+    A: Tensor,
+    B: Tensor,
+    alpha: Tensor,
+    *,
+    a_scale: float = 1.0,
+    b_scale: float = 1.0,
+    variant: str = "auto",
+    info: Tensor | None = None,
+    out: tuple[Tensor, Tensor] | None = None,
+) -> tuple[Tensor, Tensor]:
+    """Returns T = diag(alpha) (I + a_scale A)^-1 and J = b_scale B (I + a_scale A)^-1, for each matrix of a batch.
+
+    A and B have shape (..., 128, 128), alpha has shape (..., 128): fp32, contiguous, on one device, CUDA or CPU. Only
+    the lower triangle of A is read. On a CUDA device the call enqueues one kernel on the current stream and returns; it
+    neither synchronizes nor allocates anything but T and J. On the CPU it uses torch.get_num_threads() threads.
+
+    variant: "auto", "pair" or "single", the GPU kernel to use; the bits are the same.
+    info: int32 of shape (...,), contiguous, on the device of A; for each matrix it receives 0, or the order 1 .. 128 of
+        the first pivot that is not positive. T and J of such a matrix are NaN, with or without info.
+    out: (T, J) to write into, of the shape of A; they must not overlap each other nor an input.
+
+    Raises TypeError for what is no fp32 tensor, ValueError for shapes, strides, devices, overlaps and for tensors that
+    require grad while grad mode is on (there is no derivative), RuntimeError if the GPU cannot do it.
+    """
+    if not (isinstance(A, Tensor) and isinstance(B, Tensor) and isinstance(alpha, Tensor)):
+        for name, tensor in (("A", A), ("B", B), ("alpha", alpha)):
+            if not isinstance(tensor, Tensor):
+                raise TypeError(f"{name} must be a torch.Tensor, not {type(tensor).__name__}")
+    if info is None and out is None:
+        return _factors_op(A, B, alpha, a_scale, b_scale, variant)
+    if out is None:
+        if not _accepted(A, B, alpha):
+            _refuse(A, B, alpha)
+        T, J = _empty_like(A), _empty_like(B)
+    else:
+        if not (isinstance(out, (tuple, list)) and len(out) == 2):
+            raise TypeError(f"out must be a pair of tensors (T, J), not {type(out).__name__}")
+        T, J = out
+        for name, tensor in (("T", T), ("J", J)):
+            if not isinstance(tensor, Tensor):
+                raise TypeError(f"out: {name} must be a torch.Tensor, not {type(tensor).__name__}")
+        # The library refuses every overlap, but compiled code may have replaced the tensors by copies until then.
+        if T is J or T is A or T is B or J is A or J is B:
+            raise ValueError("out: T and J must be neither the same tensor nor an input; nothing is computed in place")
+    if info is not None and not isinstance(info, Tensor):
+        raise TypeError(f"info must be a torch.Tensor, not {type(info).__name__}")
+    _factors_out_op(A, B, alpha, T, J, info, a_scale, b_scale, variant)
+    return T, J
+
+
+_serves_answers: dict[int, bool] = {}
+
+
+def _serves(index: int) -> bool:
+    """Whether the library has a kernel for this CUDA device; asked once."""
+    answer = _serves_answers.get(index)
+    if answer is None:
+        status = c.prepare(index)
+        answer = status == c.SUCCESS
+        if answer:
+            _prepared.add(index)
+        if status in (c.SUCCESS, c.UNSUPPORTED, c.NO_DEVICE):  # others may pass
+            _serves_answers[index] = answer
+    return answer
+
+
+# What torch.compiler.assume_constant_result says, without loading the compiler at import.
+_serves._dynamo_marked_constant = True  # type: ignore[attr-defined]
+
+
+def can_use_vdn_delta_factors(A: Tensor, B: Tensor, alpha: Tensor) -> bool:
+    """Whether vdn_delta_factors would take these tensors on a GPU: for callers that have another way to compute.
+
+    True for contiguous fp32 CUDA tensors of the right shapes on one device that the library has a kernel for, wherever
+    in their storage they begin. False for CPU tensors, although vdn_delta_factors takes them, and for tensors that
+    require grad while grad mode is on.
+    """
+    return A.is_cuda and _accepted(A, B, alpha) and _serves(A.get_device())
