@@ -33,7 +33,8 @@ VDN_DEVICE void mbarrier_arrive(Mbarrier* b) {
 }
 
 // Waits until the phase of this parity has completed; acquire at CTA scope. A fresh barrier counts as having completed
-// parity 1. try_wait lets the warp sleep for a while; test_wait, all that sm_80 has, answers at once and is asked again.
+// parity 1. try_wait lets the warp sleep for a while; test_wait, all that sm_80 has, answers at once and is asked
+// again.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
 #define VDN_MBARRIER_ASK "mbarrier.test_wait"
 #else

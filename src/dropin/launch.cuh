@@ -26,15 +26,15 @@ enum class Variant {
 
 // The arguments of one call; arrays in device memory, row-major, dense, 4-byte aligned.
 struct Args {
-  float* transition = nullptr;     // [n, 128, 128]: diag(alpha) (I + a_scale A)^-1
-  float* injection = nullptr;      // [n, 128, 128]: b_scale B (I + a_scale A)^-1
-  const float* A = nullptr;        // [n, 128, 128], of which the lower triangle is read; may be B
-  const float* B = nullptr;        // [n, 128, 128]
-  const float* alpha = nullptr;    // [n, 128]
-  std::int64_t n = 0;              // 0 .. 2^30
-  std::int32_t* info = nullptr;    // [n] or null: 0, or the order of the first bad pivot
-  float a_scale = 1.0f;            // finite, > 0
-  float b_scale = 1.0f;            // finite, > 0
+  float* transition = nullptr;       // [n, 128, 128]: diag(alpha) (I + a_scale A)^-1
+  float* injection = nullptr;        // [n, 128, 128]: b_scale B (I + a_scale A)^-1
+  const float* A = nullptr;          // [n, 128, 128], of which the lower triangle is read; may be B
+  const float* B = nullptr;          // [n, 128, 128]
+  const float* alpha = nullptr;      // [n, 128]
+  std::int64_t n = 0;                // 0 .. 2^30
+  std::int32_t* info = nullptr;      // [n] or null: 0, or the order of the first bad pivot
+  float a_scale = 1.0f;              // finite, > 0
+  float b_scale = 1.0f;              // finite, > 0
   bool programmatic_launch = false;  // launch with programmatic stream serialization (sm_90 and newer)
 };
 
@@ -238,7 +238,7 @@ inline int choose_room(const Device& device, Variant variant, std::int64_t n) {
   }
   if (variant == Variant::kAuto)
     variant = host::prefers_pair(host::auto_rule(device.capability, device.multiprocessors), n,
-                           pair < 0 ? 0 : device.units[pair], single < 0 ? 0 : device.units[single])
+                                 pair < 0 ? 0 : device.units[pair], single < 0 ? 0 : device.units[single])
                   ? Variant::kPair
                   : Variant::kSingle;
   if (variant == Variant::kPair && pair >= 0) return pair;

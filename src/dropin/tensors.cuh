@@ -20,8 +20,8 @@ inline void check_tensor(const char* name, const TensorView& tensor, std::initia
     TVM_FFI_THROW(TypeError) << name << " must be float32";
   if (tensor.device().device_type != kDLCUDA) TVM_FFI_THROW(ValueError) << name << " must be a CUDA tensor";
   if (tensor.device().device_id != device.device_id)
-    TVM_FFI_THROW(ValueError) << name << " must be on the device of A, cuda:" << device.device_id << ", not on cuda:"
-                              << tensor.device().device_id;
+    TVM_FFI_THROW(ValueError) << name << " must be on the device of A, cuda:" << device.device_id
+                              << ", not on cuda:" << tensor.device().device_id;
   bool good = tensor.ndim() == static_cast<int>(shape.size());
   std::string wanted;
   int i = 0;
