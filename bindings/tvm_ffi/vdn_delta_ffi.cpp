@@ -7,8 +7,8 @@
 //     module = tvm_ffi.load_module("libvdn_delta_ffi.so")
 //     module.vdn_delta_factors(A, B, alpha, transition, injection)
 //
-// Outputs come last and are the caller's: nothing is allocated. CUDA tensors go to the current stream that the framework
-// has given tvm-ffi, CPU tensors to the CPU path on all processors.
+// Outputs come last and are the caller's: nothing is allocated. CUDA tensors go to the current stream that the
+// framework has given tvm-ffi, CPU tensors to the CPU path on all processors.
 #include <tvm/ffi/container/tensor.h>
 #include <tvm/ffi/error.h>
 #include <tvm/ffi/extra/c_env_api.h>
@@ -45,7 +45,8 @@ std::string shape_of(const TensorView& tensor, int dimensions) {
 void check(const char* name, const TensorView& tensor, const TensorView& like, int dimensions, int code,
            const char* type) {
   const DLDataType dtype = tensor.dtype();
-  if (dtype.code != code || dtype.bits != 32 || dtype.lanes != 1) TVM_FFI_THROW(TypeError) << name << " must be " << type;
+  if (dtype.code != code || dtype.bits != 32 || dtype.lanes != 1)
+    TVM_FFI_THROW(TypeError) << name << " must be " << type;
   const DLDevice device = tensor.device(), wanted = like.device();
   if (device.device_type != wanted.device_type || device.device_id != wanted.device_id)
     TVM_FFI_THROW(ValueError) << name << " must be on the device of A";

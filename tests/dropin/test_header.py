@@ -71,7 +71,8 @@ def check_text(header):
 
 def tvm_ffi_include():
     root = HERE.parent.parent
-    for program in (os.environ.get("TVM_FFI_CONFIG"), root / ".venv/bin/tvm-ffi-config", shutil.which("tvm-ffi-config")):
+    places = [os.environ.get("TVM_FFI_CONFIG"), root / ".venv/bin/tvm-ffi-config", shutil.which("tvm-ffi-config")]
+    for program in places:
         if program and os.access(program, os.X_OK):
             answer = subprocess.run([program, "--includedir"], capture_output=True, text=True, check=False)
             dlpack = subprocess.run([program, "--dlpack-includedir"], capture_output=True, text=True, check=False)
