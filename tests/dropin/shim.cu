@@ -3,7 +3,10 @@
 // The one-file header as one translation unit, twice included, behind the plain functions of shim.h; and its tensor
 // function as load_jit exports it, where tvm-ffi is at hand.
 #include "shim.h"
+// clang-format off
 #include "vdn_delta_factors.cuh"
+#include "vdn_delta_factors.cuh"
+// clang-format on
 
 #ifdef VDN_DELTA_FACTORS_HAS_TVM_FFI
 #include <tvm/ffi/function.h>
