@@ -154,7 +154,8 @@ configure() {
   local compiler=()
   read -ra compiler <<<"${CXX:-c++}"
   stamp="$ROOT; meson $(meson --version); ${CXX:-c++} $("${compiler[@]}" -dumpfullversion -dumpversion)"
-  stamp+="; ${CC:-cc} ${CPPFLAGS:-} ${CFLAGS:-} ${CXXFLAGS:-} ${LDFLAGS:-}; nvcc ${NVCC:-none}; $*"
+  stamp+="; ${CC:-cc} ${CPPFLAGS:-} ${CFLAGS:-} ${CXXFLAGS:-} ${LDFLAGS:-}; nvcc ${NVCC:-none}"
+  stamp+="; tvm-ffi $(cat .venv/.installed-tvm-ffi 2>/dev/null || command -v tvm-ffi-config || echo none); $*"
   if [ -f "$dir/build.ninja" ]; then
     if [ ! -f "$dir/.configured" ] || [ "$(cat "$dir/.configured")" = "$stamp" ]; then return 0; fi
   fi

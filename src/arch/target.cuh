@@ -37,8 +37,25 @@ VDN_DEVICE Smem& dynamic_shared() {
 // The 32-bit address by which instructions name a place in the CTA's shared memory.
 VDN_DEVICE unsigned shared_address(const void* p) { return static_cast<unsigned>(__cvta_generic_to_shared(p)); }
 
+// Whether there are clusters, the copy engine and what belongs to them, which came with sm_90. A kernel that needs them
+// is compiled for older machines too, as a stub that refuses: one program may hold code for all of them, and the host
+// chooses.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
+constexpr bool kHasClusters = false;
+#else
+constexpr bool kHasClusters = true;
+#endif
+
+// Ends the grid with an error: a stub was launched. Better than outputs that nobody wrote.
+VDN_DEVICE void refuse() { asm volatile("trap;"); }
+
 // griddepcontrol.wait: returns when the grids that this one depends on have finished and their writes are visible; at
-// once if this grid was launched without programmatic stream serialization. (PTX ISA 7.8, sm_90.)
-VDN_DEVICE void wait_for_predecessor() { cudaGridDependencySynchronize(); }
+// once if this grid was launched without programmatic stream serialization. (PTX ISA 7.8, sm_90.) Before sm_90 no grid
+// starts early, so that there is nothing to wait for.
+VDN_DEVICE void wait_for_predecessor() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  cudaGridDependencySynchronize();
+#endif
+}
 
 }  // namespace vdn_delta::arch

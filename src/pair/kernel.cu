@@ -66,7 +66,7 @@ namespace {
 
 static_assert(kClusterSize == 2 && kLeader + kPartner == 1, "a leader and a partner");
 
-VDN_KERNEL(kThreads, kCtasPerSm) vdn_delta_factors_128_f32_pair(const Params params) {
+VDN_DEVICE void run(const Params& params) {
   Smem& smem = arch::dynamic_shared<Smem>();
   const int thread = arch::thread_index(), warp = thread / 32, lane = thread % 32;
   const int rank = arch::cluster_rank(), cluster = arch::block_index() / kClusterSize;
@@ -87,6 +87,14 @@ VDN_KERNEL(kThreads, kCtasPerSm) vdn_delta_factors_128_f32_pair(const Params par
   }
   arch::cluster_arrive_relaxed();
   arch::cluster_wait();  // E7, E8
+}
+
+VDN_KERNEL(kThreads, kCtasPerSm) vdn_delta_factors_128_f32_pair(const Params params) {
+  if constexpr (arch::kHasClusters) {
+    run(params);
+  } else {
+    arch::refuse();
+  }
 }
 
 }  // namespace

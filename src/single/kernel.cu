@@ -62,7 +62,7 @@
 namespace vdn_delta::single {
 namespace {
 
-VDN_KERNEL(kThreads, kCtasPerSm) vdn_delta_factors_128_f32_single(const Params params) {
+VDN_DEVICE void run(const Params& params) {
   Smem& smem = arch::dynamic_shared<Smem>();
   const int thread = arch::thread_index();
   // One thread of each warp: the lanes of one warp would initialise one after the other, 60 clocks each.
@@ -100,6 +100,14 @@ VDN_KERNEL(kThreads, kCtasPerSm) vdn_delta_factors_128_f32_single(const Params p
     pivot_role(smem, params, (thread - kInjectThreads - kSweepThreads) / 32, thread % 32);
   } else if (thread % 32 == 0) {  // 6
     copy_role(smem, params);
+  }
+}
+
+VDN_KERNEL(kThreads, kCtasPerSm) vdn_delta_factors_128_f32_single(const Params params) {
+  if constexpr (arch::kHasClusters) {
+    run(params);
+  } else {
+    arch::refuse();
   }
 }
 

@@ -22,6 +22,7 @@ ROOMS = {
     "api": {"host", "cpu", "api"},
     "host": {"pair", "single", "host"},
     "cpu": {"cpu"},
+    "dropin": {"host", "dropin", "compact", *VARIANTS},
     "pair": {"phases", "tile", "arch", "pair"},
     "single": {"phases", "tile", "arch", "single"},
     "phases": {"tile", "arch", "phases"},
@@ -40,6 +41,8 @@ KERNEL_QUERY = re.compile(r"\bcuda(?:Occupancy\w+|FuncSetAttribute|FuncGetAttrib
 DEVICE_QUERY = re.compile(
     r"\bcuda(?:GetDeviceProperties|DeviceGetAttribute|GetDeviceCount|GetDevice|SetDevice|DriverGetVersion"
     r"|RuntimeGetVersion|DeviceGetPCIBusId|ChooseDevice|MemGetInfo)\b|\bcuDevice\w+")
+# The library's host side, and that of the one-file header, which has to do without it.
+DEVICE_FILES = {"src/host/device.cpp", "src/dropin/launch.cuh", "src/dropin/tensors.cuh"}
 CUDA_INCLUDE = re.compile(r'#\s*include\s*[<"](?:cuda|cooperative_groups|cub/|nv/|crt/|vector_types|sm_\d+|mma\.h)')
 CUDA_FREE = {"src/host/auto_rule.h", "src/host/plan.cpp", "src/host/plan.h", "src/shape.h"} | {
     f"src/{variant}/{name}" for variant in VARIANTS for name in ("config.h", "smem.h")}
@@ -118,10 +121,10 @@ def check_source(report, root, name, path, text):
         report.lines(name, code, BARRIER, "barriers, shuffles and shared memory go through src/arch")
         if name not in LAUNCH_FILES:
             report.lines(name, code, LAUNCH, "kernels are launched in src/{pair,single}/kernel.cu")
-    if room not in VARIANTS and room != "arch":
+    if room not in VARIANTS and room != "arch" and name != "src/dropin/launch.cuh":
         report.lines(name, code, KERNEL_QUERY, "occupancy and attributes of a kernel sit beside it")
-    if name != "src/host/device.cpp":
-        report.lines(name, code, DEVICE_QUERY, "devices are asked in src/host/device.cpp")
+    if name not in DEVICE_FILES:
+        report.lines(name, code, DEVICE_QUERY, "devices are asked in src/host/device.cpp and src/dropin")
     if name in CUDA_FREE:
         report.lines(name, code, CUDA_INCLUDE, "no CUDA include here")
     report.lines(name, code, PRINT_OR_EXIT, "the library does not print or exit")

@@ -39,6 +39,9 @@ Smem& dynamic_shared() {
   return *static_cast<Smem*>(machine().dynamic_shared(sizeof(Smem), alignof(Smem)));
 }
 
+constexpr bool kHasClusters = true;
+inline void refuse(Where = here()) {}  // of no emulated machine
+
 inline void wait_for_predecessor() { machine().wait_for_predecessor(); }
 
 }  // namespace vdn_delta::arch
