@@ -35,6 +35,10 @@ if _raw_stream is None:
     def _raw_stream(index: int) -> int:
         return torch.cuda.current_stream(index).cuda_stream
 
+# What torch.empty_like comes to for a contiguous tensor on the current device, a microsecond faster for two of them;
+# compiled code allocates by it. (sizes, strides, dtype), the first two as plain tuples.
+_empty_strided_cuda = getattr(getattr(torch._C._dynamo, "guards", None), "_empty_strided_cuda", None)
+
 
 # ---- checks ---------------------------------------------------------------------------------------------------------
 
@@ -139,7 +143,11 @@ def _compute(A: Tensor, B: Tensor, alpha: Tensor, T: Tensor, J: Tensor, options)
 def _factors_cuda(A, B, alpha, a_scale=1.0, b_scale=1.0, variant="auto"):
     if not _accepted(A, B, alpha):
         _refuse(A, B, alpha)
-    T, J = _empty_like(A), _empty_like(B)
+    if _empty_strided_cuda is not None and A.get_device() == _current_device():
+        shape = tuple(A.shape)
+        T, J = _empty_strided_cuda(shape, A.stride(), _f32), _empty_strided_cuda(shape, B.stride(), _f32)
+    else:
+        T, J = _empty_like(A), _empty_like(B)
     _enqueue(A, B, alpha, T, J, c.options(variant, a_scale, b_scale, None))
     return T, J
 
@@ -197,6 +205,9 @@ _lib.impl("factors_out", _factors_out_cuda, "CUDA")
 _lib.impl("factors_out", _factors_out_cpu, "CPU")
 torch.library.register_fake("vdn_delta::factors_out", _factors_out_fake, lib=_lib)
 
+# Without a derivative there is nothing for the autograd key to do: the implementations refuse what requires grad.
+_lib.impl("factors", torch.library.fallthrough_kernel, "Autograd")
+
 _factors_op = torch.ops.vdn_delta.factors.default
 _factors_out_op = torch.ops.vdn_delta.factors_out.default
 
@@ -234,6 +245,8 @@ def vdn_delta_factors(
             if not isinstance(tensor, Tensor):
                 raise TypeError(f"{name} must be a torch.Tensor, not {type(tensor).__name__}")
     if info is None and out is None:
+        if a_scale == 1.0 and b_scale == 1.0 and variant == "auto":
+            return _factors_op(A, B, alpha)  # each argument passed costs the dispatcher a fifth of a microsecond
         return _factors_op(A, B, alpha, a_scale, b_scale, variant)
     if out is None:
         if not _accepted(A, B, alpha):
