@@ -72,25 +72,36 @@ class Code(list):
         self.labels = {}
 
 
-def loops(code):
-    """The natural loops of a function, one per branch back, each as the list of its instructions."""
+def blocks_of(code):
+    """The basic blocks of a function, in the order of their addresses."""
     starts = {code[0].address} | set(code.labels.values())
     for before, after in zip(code, code[1:]):
         if before.name in JUMPS:
             starts.add(after.address)
-    blocks, owner = [], {}
+    blocks = []
     for instruction in code:
         if instruction.address in starts:
             blocks.append([])
         blocks[-1].append(instruction)
-        owner[instruction.address] = len(blocks) - 1
+    return blocks
 
+
+def successors_of(code, blocks):
+    """For each block the numbers of those that may come next."""
+    owner = {instruction.address: number for number, block in enumerate(blocks) for instruction in block}
     successors = [set() for _ in blocks]
     for number, block in enumerate(blocks):
         last = block[-1]
         successors[number] |= {owner[code.labels[label]] for label in last.targets() if label in code.labels}
         if last.falls_through() and number + 1 < len(blocks):
             successors[number].add(number + 1)
+    return successors
+
+
+def loops(code):
+    """The natural loops of a function, one per branch back, each as the list of its instructions."""
+    blocks = blocks_of(code)
+    successors = successors_of(code, blocks)
     predecessors = [set() for _ in blocks]
     for number, nexts in enumerate(successors):
         for after in nexts:
