@@ -43,10 +43,20 @@ std::string check_words(const char* option, const std::vector<std::string>& word
 
 std::string parse_sizes(const std::string& list, std::vector<std::int64_t>* sizes) {
   for (const std::string& part : split(list)) {
-    std::int64_t n = 0;
-    // 2^20 matrices already are 256 GiB.
-    if (!parse_int(part, 1, std::int64_t{1} << 20, &n)) return "--n: \"" + part + "\" is no number in 1..1048576";
-    sizes->push_back(n);
+    // A number, FIRST..LAST or FIRST..LAST:STEP. 2^20 matrices already are 256 GiB.
+    const std::int64_t most = std::int64_t{1} << 20;
+    const std::size_t dots = part.find(".."), colon = part.find(':');
+    std::int64_t first = 0, last = 0, step = 1;
+    bool good = parse_int(part.substr(0, dots), 1, most, &first);
+    last = first;
+    if (dots != std::string::npos) {
+      const std::size_t from = dots + 2;
+      good = good && (colon == std::string::npos || colon >= from) &&
+             parse_int(part.substr(from, colon == std::string::npos ? colon : colon - from), first, most, &last) &&
+             (colon == std::string::npos || parse_int(part.substr(colon + 1), 1, most, &step));
+    }
+    if (!good) return "--n: \"" + part + "\" is no number in 1..1048576 and no range such as 1..64 or 1..64:8";
+    for (std::int64_t n = first; n <= last; n += step) sizes->push_back(n);
   }
   return sizes->empty() ? "--n needs a list" : "";
 }
@@ -141,7 +151,7 @@ Runs on the GPU when there is one, otherwise on the CPU, and says which. Exit co
 bar or something failed; 2 for a wrong command line.
 
 what to run
-  --n LIST          batch sizes of the timing part, such as 1,64,707
+  --n LIST          batch sizes of the timing part, such as 1,64,707 or 1..1600 or 1..1600:8
   --variant LIST    auto, single, pair (GPU) or cpu; default: all that this machine can run, pair up to n = 707. The
                     rows of auto have the name of the variant that it takes; it is not run twice at the same n
   --baseline LIST   chain (GPU: cuSOLVER potrfBatched, cuBLAS trsm, two fp32 GEMMs), lapack (CPU: potrf, potri, gemm)

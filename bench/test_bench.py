@@ -39,7 +39,7 @@ def check_command_line():
     expect(result.returncode == 0 and all(name in result.stdout for name in options), "--help names options", result)
     result = run(BENCH, "--list")
     expect(result.returncode == 0 and "cpu" in result.stdout, "--list", result)
-    for wrong in (["--nonsense"], ["--n", "0"], ["--n", "1,x"], ["--mode", "fast"], ["--samples"], ["--compare", "a"],
+    for wrong in (["--nonsense"], ["--n", "0"], ["--n", "1,x"], ["--n", "3..1"], ["--n", "1..3:0"], ["--n", "1..x"], ["--mode", "fast"], ["--samples"], ["--compare", "a"],
                   ["--accuracy", "-1"], ["--variant", ","]):
         result = run(BENCH, *wrong)
         expect(result.returncode == 2 and not result.stdout, f"{wrong} is refused with exit code 2", result)
@@ -49,7 +49,7 @@ def check_command_line():
 
 def check_record(folder):
     path = folder / "record.json"
-    result = run(BENCH, "--mode", "cpu", "--n", "1,3", "--accuracy", "2", "--samples", "3", "--threads", "2",
+    result = run(BENCH, "--mode", "cpu", "--n", "1..3:2", "--accuracy", "2", "--samples", "3", "--threads", "2",
                  "--baseline", "none", "--json", path)
     expect(result.returncode == 0, "a small CPU run passes", result)
     record = json.loads(path.read_text(encoding="utf-8"))
