@@ -102,7 +102,7 @@ std::string parse_options(int argc, char** argv, Options* options) {
       wrong = parse_sizes(value, &options->n);
     } else if (name == "--variant") {
       options->variants = split(value);
-      wrong = check_words("--variant", options->variants, {"auto", "single", "pair", "cpu"});
+      wrong = check_words("--variant", options->variants, {"auto", "single", "pair", "compact", "cpu"});
     } else if (name == "--baseline") {
       options->baselines = split(value);
       wrong = check_words("--baseline", options->baselines, {"chain", "lapack", "none"});

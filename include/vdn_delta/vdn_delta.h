@@ -53,6 +53,7 @@ typedef enum vdn_variant_t {
   VDN_VARIANT_AUTO = 0,             /* the library chooses, by GPU and n, see vdn_delta_factors */
   VDN_VARIANT_PAIR = 1,             /* two CTAs (a cluster) per matrix: the shortest time for few matrices */
   VDN_VARIANT_SINGLE = 2,           /* one CTA per matrix */
+  VDN_VARIANT_COMPACT = 3,          /* one CTA per matrix, with less shared memory: also for GPUs older than 9.0 */
   VDN_VARIANT_MAX_ENUM = 0x7fffffff /* refused; makes every int >= 0 a value of the type */
 } vdn_variant_t;
 
