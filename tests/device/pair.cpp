@@ -10,6 +10,7 @@
 #include <set>
 
 #include "call.h"
+#include "host/dispatch.h"
 
 namespace vdn_delta::test {
 namespace {
