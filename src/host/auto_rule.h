@@ -10,8 +10,8 @@
 // of each variant. The shortest is taken, but a less plain variant only where it is at least 3 % shorter than the best
 // of the plainer ones: below that two are as good as equal. On an H200 (132 SMs, 66 clusters) a wave of pair takes
 // little more than half of the others' and holds half as many: pair for n <= 66, compact for one full wave of its own
-// (n = 67 .. 132), pair again where three waves of it meet two of the others (133 .. 198), single beyond, which overlaps
-// the end of one matrix with the next.
+// (n = 67 .. 132), pair again where three waves of it meet two of the others (133 .. 198), single beyond, which
+// overlaps the end of one matrix with the next.
 //
 // Only the ratios of the times count, so that neither the clock, nor the number of SMs, nor the memory is part of the
 // argument: they change the times of all variants alike, or the size of a wave, which the device says itself (66
@@ -39,8 +39,8 @@ struct AutoRule {
   const char* known_by;            // the record in bench/records that holds all variants' times, or "derived"
 };
 
-// The first entry that fits counts; the last one fits every device. TO BE MEASURED: the times of compact are in no record
-// yet; they are those of its prototype on an H200 (docs/decisions/0009).
+// The first entry that fits counts; the last one fits every device. TO BE MEASURED: the times of compact are in no
+// record yet; they are those of its prototype on an H200 (docs/decisions/0009).
 // clang-format off
 inline constexpr AutoRule kAutoTable[] = {
     // capability  SMs   single        compact       pair: first, next  known by

@@ -4,10 +4,11 @@
 // to T = diag(alpha) X, its lower triangle straight, its mirrored part through a stage. For who has nothing else to do
 // meanwhile: no copy engine, no look-ahead to the next matrix.
 //
-// Scope: one matrix, all 256 threads of the sweep team, with a barrier of theirs in front of square_store_mirror. A
-// stage for half of the mirrored part is filled and read twice, with a barrier before it is filled again. Reads: the
-// lower triangle of A, alpha. Writes: T; the stage, above its diagonal. Entry: nothing in registers for square_load, -X
-// for square_store. Exit: I + a A; nothing.
+// Scope: one matrix, all 256 threads of the sweep team, with a barrier of theirs in front of square_store_mirror,
+// and one more before a stage for half of the mirrored part is filled again.
+//
+// Reads: the lower triangle of A, alpha. Writes: T; the stage, above its diagonal.
+// Entry: nothing in registers for square_load, -X for square_store. Exit: I + a A; nothing.
 //
 // Mathematics: M_ij = a A_ij + [i = j]; T_ij = -alpha_i (-X)_ij and T_ji = -alpha_j (-X)_ij for i > j.
 // Cost: 36 loads; 36 stores to global and 36 to shared memory; for the mirrored part 64 loads and 64 stores, of which

@@ -15,6 +15,8 @@ namespace sglang {
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(vdn_delta_factors, (vdn_delta_factors::VdnDeltaFactorsKernel::run));
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(vdn_delta_factors_pair,
                               (vdn_delta_factors::FactorsKernel<vdn_delta_factors::Variant::kPair>::run));
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(vdn_delta_factors_compact,
+                              (vdn_delta_factors::FactorsKernel<vdn_delta_factors::Variant::kCompact>::run));
 }  // namespace sglang
 #endif
 
