@@ -51,8 +51,7 @@ static_assert(kPanelRows * kPanelThreads == kDim && kPanelThreads % 2 == 0, "the
 static_assert(kInjectWarps * kInjectRows == kDim, "the injection warps share the rows of B");
 static_assert(kSteps % 2 == 0, "c and diag go by the parity of the step, over the end of a matrix too");
 static_assert(kSteps % (2 * kPanels) == 0,
-              "the ring of panels turns an even number of times in a matrix: parities of "
-              "its barriers go by the step alone");
+              "an even number of turns of the ring in a matrix: the parity of a turn goes by the step alone");
 static_assert(2 * kStageRows == kDim && kStagedRounds % 2 == 1, "two halves; the parity of staged is count + round");
 
 }  // namespace vdn_delta::compact

@@ -242,8 +242,10 @@ inline int choose_room(const Device& device, Variant variant, std::int64_t n) {
   int v = static_cast<int>(variant);
   if (variant == Variant::kAuto)
     v = host::fastest(host::auto_rule(device.capability, device.multiprocessors), n, units);
-  if (units.of[v] == 0)
-    for (v = 0; units.of[v] == 0;) ++v;
+  if (units.of[v] == 0) {
+    v = 0;
+    while (units.of[v] == 0) ++v;
+  }
   return room_of[v];
 }
 
