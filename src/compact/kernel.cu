@@ -78,7 +78,7 @@ VDN_KERNEL(kThreads, kCtasPerSm) vdn_delta_factors_128_f32_compact(const Params 
   } else if (warp < kPanelWarp) {  // 2
     pivot_role(smem, params, share, lane);
   } else if (warp < kRestWarp) {  // 3
-    panel_role(smem, share, thread - 32 * kPanelWarp);
+    panel_role(smem, share, 32 * (warp - kPanelWarp) + lane);
   }
 }
 
