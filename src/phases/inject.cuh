@@ -2,7 +2,7 @@
 //
 // The injection: J = b B X, by carrying B's rows through the same 16 steps as the matrix.
 //
-// Scope: 32 rows of B, one warp, or 16 where eight warps share B (the pair kernel); warps never wait for one another.
+// Scope: 32 rows of B, one warp, or 16 where eight warps share B (pair and compact); warps never wait for one another.
 // Reads the H panels; writes its own row panels. Entry: the rows of b B in registers; exit: the rows of J.
 //
 // Mathematics. B is the lower block of the symmetric matrix [[M, B^T], [B, 0]]: the sweep of M turns B into B M^-1.
@@ -65,6 +65,13 @@ template <int rows, int pitch>
 VDN_DEVICE void inject_update_ahead(tile::InjectTileOf<rows>& tile, InjectThread me, const RowPanelOf<pitch>& panel,
                                     const HPanel& h) {
   tile::inject_update_ahead<pitch, kHPitch>(tile, panel.word + me.h * rows, h.word + me.c * 4);
+}
+
+// A column of the tile at a time, `unroll` k in a row, nothing loaded ahead (tile/inject_tile.cuh).
+template <int unroll, int rows, int pitch>
+VDN_DEVICE void inject_update_columns(tile::InjectTileOf<rows>& tile, InjectThread me, const RowPanelOf<pitch>& panel,
+                                      const HPanel& h) {
+  tile::inject_update_columns<unroll, pitch, kHPitch>(tile, panel.word + me.h * rows, h.word + me.c * 4);
 }
 
 // If `out`, puts J into the warp's rows of the stage; if `in`, fills the registers with b B from them. Each thread

@@ -173,8 +173,10 @@ VDN_DEVICE void square_h(float (&e)[kStep], const SquareW& w, Out out) {
   }
 }
 
+// `unroll`: how many k stand in a row (tile/square_tile.cuh).
+template <int unroll = kStep>
 VDN_DEVICE void square_update(tile::SquareTile& tile, SquareThread me, const SquarePanel& g, const SquarePanel& e) {
-  tile::square_update<kSquarePitch, kSquarePitch>(tile, g.word + 4 * me.r, e.word + 4 * me.c);
+  tile::square_update<kSquarePitch, kSquarePitch, unroll>(tile, g.word + 4 * me.r, e.word + 4 * me.c);
 }
 
 }  // namespace vdn_delta::phases

@@ -37,7 +37,9 @@ __global__ void fill_kernel(std::uint32_t word, int words) {
 }
 
 __global__ void late_kernel(LateWrite write) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900  // before it there is no such launch, and nothing to trigger
   if (write.trigger) cudaTriggerProgrammaticLaunchCompletion();
+#endif
   wait(write.microseconds);
   const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
   const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;

@@ -111,6 +111,17 @@ int launch_pair(const Params& params, const LaunchShape& shape, void* stream) {
   return launch(VDN_VARIANT_PAIR, params, shape, stream);
 }
 
+int prepare_compact(VariantFacts* facts) {
+  ++runtime->compact_prepares;
+  note_prepare();
+  *facts = runtime->device.compact;
+  return answer(runtime->prepare);
+}
+
+int launch_compact(const Params& params, const LaunchShape& shape, void* stream) {
+  return launch(VDN_VARIANT_COMPACT, params, shape, stream);
+}
+
 int prepare_single(VariantFacts* facts) {
   ++runtime->prepares;
   note_prepare();

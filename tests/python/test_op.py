@@ -129,7 +129,7 @@ class Operation:
     def test_variants(self):
         inputs = self.inputs(3)
         auto = vdn_delta_factors(*inputs)
-        for variant in ("pair", "single"):
+        for variant in ("pair", "single", "compact"):
             self.assertSameBits(vdn_delta_factors(*inputs, variant=variant), auto, variant)
         with self.assertRaisesRegex(ValueError, "'double'"):
             vdn_delta_factors(*inputs, variant="double")
