@@ -41,15 +41,31 @@ template <int rows, int pitch>
 VDN_DEVICE void inject_publish(tile::InjectTileOf<rows>& tile, InjectThread me, int s, RowPanelOf<pitch>& panel) {
   if (me.c / kStep == s % 2) {
     float* out = panel.word + (me.c % kStep) * pitch + me.h * rows;
-    switch (s / 2) {  // registers cannot be indexed at run time
-      case 0: inject_publish_column<0>(tile, out); break;
-      case 1: inject_publish_column<1>(tile, out); break;
-      case 2: inject_publish_column<2>(tile, out); break;
-      case 3: inject_publish_column<3>(tile, out); break;
-      case 4: inject_publish_column<4>(tile, out); break;
-      case 5: inject_publish_column<5>(tile, out); break;
-      case 6: inject_publish_column<6>(tile, out); break;
-      default: inject_publish_column<7>(tile, out); break;
+    const int q = s / 2;
+    if (q < 4) {
+      if (q < 2) {
+        if (q < 1)
+          inject_publish_column<0>(tile, out);
+        else
+          inject_publish_column<1>(tile, out);
+      } else {
+        if (q < 3)
+          inject_publish_column<2>(tile, out);
+        else
+          inject_publish_column<3>(tile, out);
+      }
+    } else {
+      if (q < 6) {
+        if (q < 5)
+          inject_publish_column<4>(tile, out);
+        else
+          inject_publish_column<5>(tile, out);
+      } else {
+        if (q < 7)
+          inject_publish_column<6>(tile, out);
+        else
+          inject_publish_column<7>(tile, out);
+      }
     }
   }
 }
