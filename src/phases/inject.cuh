@@ -17,6 +17,7 @@
 #include "arch/warp_math.cuh"
 #include "phases/panels.h"
 #include "shape.h"
+#include "tile/choose.cuh"
 #include "tile/inject_tile.cuh"
 
 namespace vdn_delta::phases {
@@ -41,32 +42,7 @@ template <int rows, int pitch>
 VDN_DEVICE void inject_publish(tile::InjectTileOf<rows>& tile, InjectThread me, int s, RowPanelOf<pitch>& panel) {
   if (me.c / kStep == s % 2) {
     float* out = panel.word + (me.c % kStep) * pitch + me.h * rows;
-    const int q = s / 2;
-    if (q < 4) {
-      if (q < 2) {
-        if (q < 1)
-          inject_publish_column<0>(tile, out);
-        else
-          inject_publish_column<1>(tile, out);
-      } else {
-        if (q < 3)
-          inject_publish_column<2>(tile, out);
-        else
-          inject_publish_column<3>(tile, out);
-      }
-    } else {
-      if (q < 6) {
-        if (q < 5)
-          inject_publish_column<4>(tile, out);
-        else
-          inject_publish_column<5>(tile, out);
-      } else {
-        if (q < 7)
-          inject_publish_column<6>(tile, out);
-        else
-          inject_publish_column<7>(tile, out);
-      }
-    }
+    tile::choose<0, kColumns>(s / 2, [&](auto q) { inject_publish_column<q>(tile, out); });
   }
 }
 
