@@ -81,14 +81,17 @@ TEST_CASE("MEM-10 device memory: overlap in one word is refused, neighbours are 
           bool overlaps;
         } places[] = {{-mine, false}, {1 - mine, true}, {0, true}, {theirs - 1, true}, {theirs, false}};
         for (const auto& place : places) {
+          if (quick() && !place.overlaps) continue;
           CAPTURE(place.shift);
-          block.poison();
+          if (!quick()) block.poison();
           float* arrays[6];
           for (int i = 0; i < 6; ++i) arrays[i] = block.as<float>() + i * kRoom + n * kMatrix;
           arrays[output] = arrays[other] + place.shift;
-          VDN_CUDA(cudaMemcpy(arrays[0], batch.A.data(), batch.A.size() * 4, cudaMemcpyHostToDevice));
-          VDN_CUDA(cudaMemcpy(arrays[1], batch.B.data(), batch.B.size() * 4, cudaMemcpyHostToDevice));
-          VDN_CUDA(cudaMemcpy(arrays[2], batch.alpha.data(), batch.alpha.size() * 4, cudaMemcpyHostToDevice));
+          if (!quick()) {
+            VDN_CUDA(cudaMemcpy(arrays[0], batch.A.data(), batch.A.size() * 4, cudaMemcpyHostToDevice));
+            VDN_CUDA(cudaMemcpy(arrays[1], batch.B.data(), batch.B.size() * 4, cudaMemcpyHostToDevice));
+            VDN_CUDA(cudaMemcpy(arrays[2], batch.alpha.data(), batch.alpha.size() * 4, cudaMemcpyHostToDevice));
+          }
           finish_all();
           vdn_delta_options_t options = VDN_DELTA_OPTIONS_INIT;
           options.variant = variant.id;
@@ -97,7 +100,6 @@ TEST_CASE("MEM-10 device memory: overlap in one word is refused, neighbours are 
               vdn_delta_factors(n, arrays[0], arrays[1], arrays[2], arrays[3], arrays[4], &options, nullptr);
           finish_all();
           CHECK(status == (place.overlaps ? VDN_STATUS_OVERLAP : VDN_STATUS_SUCCESS));
-          if (quick()) break;
         }
       }
     }
