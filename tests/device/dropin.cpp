@@ -29,10 +29,6 @@ shim::Call shim_call(const Buffers& buffers, bool with_info = true) {
   return call;
 }
 
-int launch(shim::Variant variant, const shim::Call& call, cudaStream_t stream) {
-  return shim::launch(variant, call, static_cast<void*>(stream));
-}
-
 TEST_CASE("dropin: first use inside a capture") {
   const Batch batch = model_batch(3, 201);
   for (const auto& one : kVariants) {
