@@ -186,6 +186,7 @@ class Soak {
     edges_.insert(edges_.end(), {1, 1, 2, 3, 7, settings.most});
     make_known();
     make_slots();
+    prove_that_it_notices();
   }
 
   bool run() {
@@ -302,6 +303,36 @@ class Soak {
           cudaMallocHost(reinterpret_cast<void**>(&slot.host_order), static_cast<std::size_t>(settings_.most) * 4));
       NEED_CUDA(cudaMallocHost(reinterpret_cast<void**>(&slot.host_wrong), sizeof(unsigned long long) * soak::kArrays));
     }
+  }
+
+  // The check itself: what nobody has written is seen in every array, and so is one word in a guard band.
+  void prove_that_it_notices() {
+    Slot& slot = slots_[0];
+    const std::uint32_t* pools[] = {pool_[0], pool_[1], pool_[2], known_[0].T, known_[0].J, known_[0].info};
+    constexpr std::int64_t n = 3;
+    slot.arrays.order = slot.order;
+    slot.arrays.n = n;
+    NEED_CUDA(cudaMemset(slot.order, 0, n * 4));  // three times matrix 0
+    for (int a = 0; a < soak::kArrays; ++a) {
+      slot.arrays.array[a] = {slot.base[a], pools[a], kBand + 1, 2 * kBand + 4 + n * kPerMatrix[a], kPerMatrix[a]};
+      NEED_CUDA(cudaMemset(slot.base[a], 0xff, static_cast<std::size_t>(slot.arrays.array[a].used) * 4));
+    }
+    const auto count = [&](int a) {
+      NEED_CUDA(cudaMemset(slot.wrong, 0, sizeof(unsigned long long) * soak::kArrays));
+      NEED_CUDA(soak::check(slot.arrays, slot.wrong, nullptr));
+      NEED_CUDA(
+          cudaMemcpy(slot.host_wrong, slot.wrong, sizeof(unsigned long long) * soak::kArrays, cudaMemcpyDeviceToHost));
+      return static_cast<std::int64_t>(slot.host_wrong[a]);
+    };
+    for (int a = 0; a < soak::kArrays; ++a)
+      if (count(a) != n * kPerMatrix[a]) mismatch(std::string("the check does not see all of ") + kNames[a]);
+    NEED_CUDA(soak::fill(slot.arrays, false, nullptr));
+    for (int a = 0; a < soak::kInputs; ++a) {
+      if (count(a) != 0) mismatch(std::string("the check does not accept ") + kNames[a]);
+      NEED_CUDA(cudaMemset(slot.base[a] + kBand, 0, 4));
+      if (count(a) != 1) mismatch(std::string("the check does not see the word before ") + kNames[a]);
+    }
+    NEED_CUDA(cudaDeviceSynchronize());
   }
 
   // Waits for the slot's call and judges it.
