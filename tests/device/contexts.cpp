@@ -3,7 +3,7 @@
 // Where the device is not all there, not alone, or not as the library left it:
 //   - few and many clusters, straight through the kernels' own doors (ARC-04, ARC-06, ARC-16);
 //   - a green context of 16 multiprocessors (ARC-17);
-//   - two streams by turns, graphs and eager calls mixed (STR-06);
+//   - two streams by turns, graphs and eager calls mixed (STR-06); a capture of a blocking stream (STR-02);
 //   - a second device, while the first is current (STR-09);
 //   - errors of the caller's own that are pending in the runtime (STR-12).
 #include <cuda.h>
@@ -179,6 +179,28 @@ TEST_CASE("STR-06 device contexts: two streams by turns, graphs and eager calls 
       }
       for (int which = 0; which < 2; ++which) CHECK(arrays[which].count_wrong(n, expected[which]) == 0);
     }
+  }
+}
+
+TEST_CASE("STR-02 device contexts: captured on a blocking stream, where a stray use of the legacy one is an error") {
+  const Batch period = period_batch(177);
+  const Result expected = run(period, call_of(variants().front()));
+  Periodic arrays(period, period.n);
+  for (const Variant& variant : variants()) {
+    CAPTURE(variant.name);
+    arrays.poison();
+    Stream blocking(true);
+    VDN_CUDA(cudaStreamBeginCapture(blocking, cudaStreamCaptureModeGlobal));
+    const vdn_status_t status = arrays.try_enqueue(period.n, call_of(variant), static_cast<cudaStream_t>(blocking));
+    const vdn_status_t prepared = vdn_delta_prepare(-1);
+    const bool valid = is_capturing(blocking);
+    const Graph graph(blocking);
+    CHECK(status == VDN_STATUS_SUCCESS);
+    CHECK(prepared == VDN_STATUS_SUCCESS);
+    CHECK(valid);
+    CHECK(graph.nodes() == 1);
+    graph.launch(blocking);
+    CHECK(arrays.count_wrong(period.n, expected) == 0);
   }
 }
 

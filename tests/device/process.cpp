@@ -12,12 +12,15 @@
 //   threads       eight threads whose first call of all is the same one
 //   full          the first call with all memory taken, and again with it freed
 //   sticky        calls after a kernel of the caller's has crashed
+//   walls         each array flush with an unmapped page, before it or behind it, the inputs mapped for reading only
+//   devices, devices-at-once    the first calls of the process on two devices, in turn or from two threads
 //   fork          a child that is forked before the first use calls, and so does the parent; a child that is forked
 //                 after the first use ends in peace
 //   return, exit-in-thread, exit-late    the ways to end
 //   unload        three times: load, call, close; then the process's own CUDA still works
 //
 // Exit codes: 0, 1 for a failure (which is printed), 77 where there is no GPU.
+#include <cuda.h>
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
 #include <sys/wait.h>
@@ -102,6 +105,7 @@ Batch the_batch(std::uint64_t seed = 211) {
 }
 
 struct Arrays {
+  explicit Arrays(std::int64_t count) : n(count), is_owner(false) {}  // somebody else's memory
   explicit Arrays(const Batch& batch) : n(batch.n) {
     A = put(batch.A.data(), n * kMatrix);
     B = put(batch.B.data(), n * kMatrix);
@@ -112,6 +116,7 @@ struct Arrays {
     NEED_CUDA(cudaDeviceSynchronize());
   }
   ~Arrays() {
+    if (!is_owner) return;
     for (float* array : {A, B, alpha, T, J, info}) cudaFree(array);
   }
   Arrays(const Arrays&) = delete;
@@ -150,7 +155,8 @@ struct Arrays {
   }
 
   std::int64_t n;
-  float *A, *B, *alpha, *T, *J, *info;
+  bool is_owner = true;
+  float *A = nullptr, *B = nullptr, *alpha = nullptr, *T = nullptr, *J = nullptr, *info = nullptr;
 
  private:
   static float* put(const float* values, std::int64_t words) {
@@ -318,6 +324,116 @@ void sticky(bool is_prepared) {
        "the CPU path");
 }
 
+template <class Function>
+Function driver(const char* name) {
+  void* address = nullptr;
+  cudaDriverEntryPointQueryResult result = cudaDriverEntryPointSymbolNotFound;
+  NEED_CUDA(cudaGetDriverEntryPointByVersion(name, &address, CUDA_VERSION, cudaEnableDefault, &result));
+  need(address != nullptr, std::string("the driver has no ") + name);
+  return reinterpret_cast<Function>(address);
+}
+#define DRIVER(function) driver<decltype(&function)>(#function)
+
+// Memory with nothing mapped before it and behind it. `at_end`: flush with what is behind it, or with what is before.
+// It is never given back: the process ends.
+class Walled {
+ public:
+  Walled(std::int64_t words, bool at_end) {
+    NEED_CUDA(cudaFree(nullptr));  // a context
+    NEED_CUDA(cudaGetDevice(&properties_.location.id));
+    properties_.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+    properties_.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    std::size_t page = 0;
+    good(DRIVER(cuMemGetAllocationGranularity)(&page, &properties_, CU_MEM_ALLOC_GRANULARITY_MINIMUM), "granularity");
+    const auto bytes = static_cast<std::size_t>(words) * 4;
+    bytes_ = (bytes + page - 1) / page * page;
+    CUdeviceptr reserved = 0;
+    good(DRIVER(cuMemAddressReserve)(&reserved, bytes_ + 2 * page, 0, 0, 0), "an address");
+    address_ = reserved + page;
+    CUmemGenericAllocationHandle handle{};
+    good(DRIVER(cuMemCreate)(&handle, bytes_, &properties_, 0), "memory");
+    good(DRIVER(cuMemMap)(address_, bytes_, 0, handle, 0), "a mapping");
+    allow(CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+    data = reinterpret_cast<float*>(address_ + (at_end ? bytes_ - bytes : 0));
+  }
+  // Whether the driver can do that.
+  bool make_read_only() { return set(CU_MEM_ACCESS_FLAGS_PROT_READ) == CUDA_SUCCESS; }
+
+  float* data = nullptr;
+
+ private:
+  static void good(CUresult result, const char* what) {
+    need(result == CUDA_SUCCESS, std::string("no ") + what + ": " + std::to_string(static_cast<int>(result)));
+  }
+  CUresult set(CUmemAccess_flags flags) {
+    CUmemAccessDesc access{};
+    access.location = properties_.location;
+    access.flags = flags;
+    return DRIVER(cuMemSetAccess)(address_, bytes_, &access, 1);
+  }
+  void allow(CUmemAccess_flags flags) { good(set(flags), "access"); }
+
+  CUmemAllocationProp properties_{};
+  CUdeviceptr address_ = 0;
+  std::size_t bytes_ = 0;
+};
+
+void walls() {
+  const Copy copy;
+  const Batch batch = the_batch();
+  print_hash("static", "auto", call_once(copy));
+  for (const bool at_end : {true, false}) {
+    Walled A(batch.n * kMatrix, at_end), B(batch.n * kMatrix, at_end), alpha(batch.n * kDim, at_end);
+    Walled T(batch.n * kMatrix, at_end), J(batch.n * kMatrix, at_end), info(batch.n, at_end);
+    NEED_CUDA(cudaMemcpy(A.data, batch.A.data(), batch.A.size() * 4, cudaMemcpyHostToDevice));
+    NEED_CUDA(cudaMemcpy(B.data, batch.B.data(), batch.B.size() * 4, cudaMemcpyHostToDevice));
+    NEED_CUDA(cudaMemcpy(alpha.data, batch.alpha.data(), batch.alpha.size() * 4, cudaMemcpyHostToDevice));
+    NEED_CUDA(cudaDeviceSynchronize());
+    bool is_read_only = true;
+    for (Walled* input : {&A, &B, &alpha}) is_read_only = input->make_read_only() && is_read_only;
+    if (!is_read_only) std::printf("note: this driver maps nothing for reading only\n");
+    Arrays arrays(batch.n);
+    arrays.A = A.data;
+    arrays.B = B.data;
+    arrays.alpha = alpha.data;
+    arrays.T = T.data;
+    arrays.J = J.data;
+    arrays.info = info.data;
+    for (const Row& row : kDispatch) {
+      arrays.poison();
+      const vdn_status_t status = arrays.call(copy, row.variant, nullptr);
+      if (status == VDN_STATUS_UNSUPPORTED) continue;
+      need(status == VDN_STATUS_SUCCESS, copy.message());
+      print_hash("static", row.name, arrays.hash());
+    }
+  }
+}
+
+// The first calls of the process on two devices.
+void devices(bool at_once) {
+  int count = 0;
+  NEED_CUDA(cudaGetDeviceCount(&count));
+  if (count < 2) {
+    std::printf("note: one device only\n");
+    return;
+  }
+  const auto work = [](int device) {
+    NEED_CUDA(cudaSetDevice(device));
+    const std::uint64_t hash = call_once(Copy());
+    int current = -1;
+    NEED_CUDA(cudaGetDevice(&current));
+    need(current == device, "the current device is another one");
+    print_hash("static", "auto", hash);
+  };
+  if (at_once) {
+    std::thread other(work, 1);
+    work(0);
+    other.join();
+  } else {
+    for (const int device : {0, 1, 0}) work(device);
+  }
+}
+
 // Runs `work` in a child; its exit code.
 template <class Work>
 int in_child(const Work& work) {
@@ -399,6 +515,10 @@ int main(int argc, char** argv) {
     full();
   } else if (mode == "sticky" || mode == "sticky-first") {
     sticky(mode == "sticky");
+  } else if (mode == "walls") {
+    walls();
+  } else if (mode == "devices" || mode == "devices-at-once") {
+    devices(mode == "devices-at-once");
   } else if (mode == "fork") {
     fork_modes();
   } else if (mode == "return") {

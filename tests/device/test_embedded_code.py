@@ -69,7 +69,8 @@ def self_test():
         ("no PTX", container(entry(ELF, 90), entry(ELF, 100)), 1, names[:2], True),
         ("nothing", b"no code", 1, names, True),
     ]
-    failures = [name for name, data, rooms, wanted, bad in cases if bool(problems(containers(data), rooms, wanted)) != bad]
+    failures = [name for name, data, rooms, wanted, bad in cases
+                if bool(problems(containers(data), rooms, wanted)) != bad]
     print(f"self-test: {len(cases) - len(failures)} of {len(cases)} as expected {failures or ''}")
     return 1 if failures else 0
 
