@@ -19,7 +19,9 @@ __device__ std::uint32_t wanted(const Arrays& arrays, const Array& array, std::i
 }
 
 __global__ void fill_kernel(Arrays arrays, bool trigger) {
+#if __CUDA_ARCH__ >= 900  // before that no grid starts early
   if (trigger) cudaTriggerProgrammaticLaunchCompletion();
+#endif
   for (int a = 0; a < kInputs; ++a) {
     const Array& array = arrays.array[a];
     for (std::int64_t i = first(); i < array.used; i += stride()) array.base[i] = wanted(arrays, array, i);
