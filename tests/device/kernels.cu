@@ -26,6 +26,8 @@ __device__ void wait(int microseconds) {
 
 __global__ void spin_kernel(int microseconds) { wait(microseconds); }
 
+__global__ void crash_kernel() { __trap(); }
+
 __global__ void hold_kernel(int microseconds) { wait(microseconds); }
 
 __global__ void fill_kernel(std::uint32_t word, int words) {
@@ -111,6 +113,11 @@ cudaError_t load_kernels() {
 
 cudaError_t spin(int microseconds, cudaStream_t stream) {
   spin_kernel<<<1, 1, 0, stream>>>(microseconds);
+  return cudaGetLastError();
+}
+
+cudaError_t crash(cudaStream_t stream) {
+  crash_kernel<<<1, 1, 0, stream>>>();
   return cudaGetLastError();
 }
 
