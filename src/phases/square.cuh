@@ -91,8 +91,7 @@ VDN_DEVICE void square_publish_block(tile::SquareTile& tile, SquareThread me, in
 
 // Step s's panel, and the diagonal block of step s + 1 as it is before step s.
 VDN_DEVICE void square_publish(tile::SquareTile& tile, SquareThread me, int s, SquareC& c, DiagBlock& next) {
-  tile::choose<0, tile::kSquareRows>(s / 2,
-                                     [&](auto q) { square_publish_block<q>(tile, me, s % 2, c, next); });
+  tile::choose<0, tile::kSquareRows>(s / 2, [&](auto q) { square_publish_block<q>(tile, me, s % 2, c, next); });
 }
 
 // Eight words that lie together, by two 16-byte loads.

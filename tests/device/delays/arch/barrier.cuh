@@ -4,9 +4,7 @@
 #pragma once
 
 #define barrier_sync barrier_sync_at_once
-#define barrier_arrive barrier_arrive_at_once
 #include "../../../../src/arch/barrier.cuh"
-#undef barrier_arrive
 #undef barrier_sync
 
 #include "arch/delay.cuh"
@@ -18,13 +16,6 @@ VDN_DEVICE void barrier_sync() {
   jitter();
   warp_sync();  // whole warps are called for
   barrier_sync_at_once<id, threads>();
-}
-
-template <int id, int threads>
-VDN_DEVICE void barrier_arrive() {
-  jitter();
-  warp_sync();
-  barrier_arrive_at_once<id, threads>();
 }
 
 }  // namespace vdn_delta::arch
