@@ -5,8 +5,8 @@
     check_records.py [--self-test]
 
 Times of one call in a graph, by the variant that AUTO takes:
-- beyond the first wave the time for a matrix does not rise with n: it is at most 15 % above that of any smaller n, where
-  a wave that is filled in part costs 9 % at the most so far;
+- beyond the first wave the time for a matrix does not rise with n: it is at most 15 % above that of any smaller n, of
+  which a wave that is filled in part costs 9 % at the most so far;
 - at every n the call is faster than the chain of four library calls.
 """
 import json
