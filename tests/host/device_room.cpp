@@ -341,6 +341,39 @@ TEST_CASE("preparing another device leaves the current one current, and serves l
   CHECK(runtime.enqueue() == VDN_STATUS_NOT_PREPARED);  // each device for itself
 }
 
+// A device of 16 multiprocessors that holds three clusters, one that holds none, and the usual one: what is learned
+// about one says nothing about another, whichever is asked first and from wherever.
+TEST_CASE("ARC-06: two devices that differ have each their own answer") {
+  Fresh runtime;
+  const int few = Fresh::next++, none = Fresh::next++;
+  runtime.others[few].multiprocessors = 16;
+  runtime.others[few].pair.clusters = 3;
+  runtime.others[none].multiprocessors = 7;
+  runtime.others[none].pair.clusters = 0;
+  CHECK(host::prepare(none, nullptr) == VDN_STATUS_SUCCESS);  // from the usual one
+  const struct {
+    int ordinal;
+    vdn_status_t pair;
+    int pair_grid, single_grid;  // of 707 matrices
+  } cases[] = {{runtime.ordinal, VDN_STATUS_SUCCESS, 132, 396},
+               {none, VDN_STATUS_UNSUPPORTED, 0, 21},
+               {few, VDN_STATUS_SUCCESS, 6, 48}};
+  for (int round = 0; round < 2; ++round) {
+    for (const auto& c : cases) {
+      CAPTURE(c.ordinal);
+      cudaSetDevice(c.ordinal);
+      runtime.shape = {};
+      CHECK(runtime.enqueue(707, VDN_VARIANT_PAIR) == c.pair);
+      CHECK(runtime.shape.grid == c.pair_grid);
+      CHECK(runtime.enqueue(707, VDN_VARIANT_SINGLE) == VDN_STATUS_SUCCESS);
+      CHECK(runtime.shape.grid == c.single_grid);
+    }
+  }
+  CHECK(runtime.prepares == 3);
+  cudaSetDevice(runtime.ordinal);
+  runtime.check_clean();
+}
+
 TEST_CASE("what went wrong on another device is told to the caller's thread") {
   Fresh runtime;
   const int other = Fresh::next++;

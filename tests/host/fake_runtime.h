@@ -10,6 +10,7 @@
 #include <cuda_runtime_api.h>
 
 #include <atomic>
+#include <map>
 #include <string>
 
 #include "host/kernels.h"
@@ -28,7 +29,12 @@ struct Device {
 
 struct Runtime {
   int devices = 64;
-  Device device;  // they are all alike
+  Device device;                 // they are all alike,
+  std::map<int, Device> others;  // but for these ordinals
+  const Device& at(int ordinal) const {
+    const auto found = others.find(ordinal);
+    return found == others.end() ? device : found->second;
+  }
   cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
 
   // What the next calls answer, if not success.
