@@ -45,8 +45,8 @@ void add_gpu_contenders(Setup* setup) {
     const char* name;
     vdn_variant_t variant;
   };
-  for (const Choice& choice :
-       {Choice{"auto", VDN_VARIANT_AUTO}, Choice{"single", VDN_VARIANT_SINGLE}, Choice{"pair", VDN_VARIANT_PAIR}}) {
+  for (const Choice& choice : {Choice{"auto", VDN_VARIANT_AUTO}, Choice{"single", VDN_VARIANT_SINGLE},
+                               Choice{"pair", VDN_VARIANT_PAIR}, Choice{"compact", VDN_VARIANT_COMPACT}}) {
     const bool named = wanted(options.variants, choice.name);
     if (!named && !options.variants.empty()) continue;
     std::string why_not;
@@ -97,7 +97,7 @@ Setup make_setup(const Options& asked) {
   setup.gpu = gpu_info();
   Options& options = setup.options;
   if (options.tune) {
-    options.variants = {"pair", "single"};
+    options.variants = {"pair", "single", "compact"};
     options.baselines = {"none"};
     options.modes = {"graph"};
     options.accuracy_n = 0;
@@ -108,7 +108,8 @@ Setup make_setup(const Options& asked) {
                               (options.variants.size() == 1 && wanted(options.variants, "cpu"));
   const bool cpu_named = wanted(options.modes, "cpu") || wanted(options.variants, "cpu");
   bool gpu_named = wanted(options.variants, "auto") || wanted(options.variants, "single") ||
-                   wanted(options.variants, "pair") || wanted(options.baselines, "chain");
+                   wanted(options.variants, "pair") || wanted(options.variants, "compact") ||
+                   wanted(options.baselines, "chain");
   for (const std::string& mode : options.modes) {
     if (mode != "cpu") {
       setup.gpu_modes.push_back(mode);

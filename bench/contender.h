@@ -17,7 +17,7 @@ class Contender {
  public:
   virtual ~Contender() = default;
 
-  // As on the command line: "auto", "single", "pair", "cpu", "baseline:<name>".
+  // As on the command line: "auto", "single", "pair", "compact", "cpu", "baseline:<name>".
   virtual std::string name() const = 0;
   // As in the records: "auto" has the name of the variant that it takes for n matrices.
   virtual std::string name_for(std::int64_t) const { return name(); }

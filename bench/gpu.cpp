@@ -39,7 +39,12 @@ bool plan_of(vdn_variant_t variant, std::int64_t n, vdn_delta_plan_t* plan, vdn_
 }
 
 const char* name_of(vdn_variant_t variant) {
-  return variant == VDN_VARIANT_PAIR ? "pair" : variant == VDN_VARIANT_SINGLE ? "single" : "auto";
+  switch (variant) {
+    case VDN_VARIANT_PAIR: return "pair";
+    case VDN_VARIANT_SINGLE: return "single";
+    case VDN_VARIANT_COMPACT: return "compact";
+    default: return "auto";
+  }
 }
 
 class GpuVariant : public GpuContender {

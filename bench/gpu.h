@@ -36,7 +36,7 @@ class GpuContender : public Contender {
   virtual TimingRow time(const support::Batch& batch, const std::string& mode, int samples) = 0;
 };
 
-// "pair" or "single": what VDN_VARIANT_AUTO takes for n matrices.
+// "pair", "single" or "compact": what VDN_VARIANT_AUTO takes for n matrices.
 std::string auto_variant(std::int64_t n);
 
 // Null, and the reason, when the library cannot serve this variant here.

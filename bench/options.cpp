@@ -112,7 +112,7 @@ std::string parse_options(int argc, char** argv, Options* options) {
       wrong = parse_sizes(value, &options->n);
     } else if (name == "--variant") {
       options->variants = split(value);
-      wrong = check_words("--variant", options->variants, {"auto", "single", "pair", "cpu"});
+      wrong = check_words("--variant", options->variants, {"auto", "single", "pair", "compact", "cpu"});
     } else if (name == "--baseline") {
       options->baselines = split(value);
       wrong = check_words("--baseline", options->baselines, {"chain", "lapack", "none"});
@@ -152,8 +152,9 @@ bar or something failed; 2 for a wrong command line.
 
 what to run
   --n LIST          batch sizes of the timing part, such as 1,64,707 or 1..1600 or 1..1600:8
-  --variant LIST    auto, single, pair (GPU) or cpu; default: all that this machine can run, pair up to n = 707. The
-                    rows of auto have the name of the variant that it takes; it is not run twice at the same n
+  --variant LIST    auto, single, pair, compact (GPU) or cpu; default: all that this machine can run, pair up to
+                    n = 707. The rows of auto have the name of the variant that it takes; it is not run twice at the
+                    same n
   --baseline LIST   chain (GPU: cuSOLVER potrfBatched, cuBLAS trsm, two fp32 GEMMs), lapack (CPU: potrf, potri, gemm)
                     or none; default: the one of the device, if it was found at build time
   --mode LIST       graph       a CUDA graph of 20 launches on the same buffers, replayed (default on a GPU)
@@ -167,7 +168,7 @@ what to run
   --samples N       timing samples per row; default: 30 on a GPU, up to 15 on a CPU
   --threads N       host threads (CPU path, inputs, reference); default: all
   --timeline FILE   draws what the roles of pair do when, for one matrix, as an SVG picture; nothing else is run
-  --tune            pair and single, mode graph, no accuracy, at sizes around their waves (or those of --n); prints
+  --tune            all GPU variants, mode graph, no accuracy, at sizes around their waves (or those of --n); prints
                     the entry of this GPU for the table of auto; with FILE, that of an existing record, and exit
 
 what to print

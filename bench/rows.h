@@ -13,7 +13,7 @@ namespace vdn_delta::bench {
 
 struct TimingRow {
   std::int64_t n = 0;
-  std::string variant;  // "single", "pair", "cpu" or "baseline:<name>"
+  std::string variant;  // "single", "pair", "compact", "cpu" or "baseline:<name>"
   std::string mode;     // "graph", "graph-cold", "stream" or "cpu"
   double us_median = 0, us_p10 = 0, us_p90 = 0;
   int samples = 0;

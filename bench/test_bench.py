@@ -85,13 +85,16 @@ def check_comparison(folder):
     expect(verdicts == wanted, f"--compare says {wanted}, got {verdicts}", result)
 
 
+VARIANTS = ("pair", "single", "compact")
+
+
 def tune(folder, times, head, clusters=66, multiprocessors=132):
-    """What --tune says of a record with these times: {n: (pair, single)}."""
+    """What --tune says of a record with these times: {n: (pair, single, compact)}."""
     path = folder / "2026-11-30-x-1.json"
-    rows = [timing(n, us, 0.1, variant) for n, pair in times.items() for variant, us in zip(("pair", "single"), pair)]
+    rows = [timing(n, us, 0.1, variant) for n, pair in times.items() for variant, us in zip(VARIANTS, pair)]
     # Rows of other modes and of other sizes must not count.
     rows += [timing(n, 1000 - us, 0.1, variant, "graph-cold") for n, pair in times.items()
-             for variant, us in zip(("pair", "single"), pair)] + [timing(5656, 1, 0.1)]
+             for variant, us in zip(VARIANTS, pair)] + [timing(5656, 1, 0.1)]
     path.write_text(json.dumps({"gpu": "X", "date": "2026-01-01", **head, "multiprocessors": multiprocessors,
                                 "clusters": clusters, "results": rows}), encoding="utf-8")
     return run(BENCH, "--tune", path)
@@ -99,24 +102,27 @@ def tune(folder, times, head, clusters=66, multiprocessors=132):
 
 def check_tuning(folder):
     def entry(capability, multiprocessors, *times):
-        numbers = ", ".join(f"{time:.1f}" for time in times)
-        return f'    {{  {capability}, {multiprocessors}, {numbers}, "bench/records/2026-11-30-x-1.json"}},'
+        numbers = ", ".join(f"{{{first:.1f}, {following:.1f}}}" for first, following in times)
+        return f'    {{  {capability}, {multiprocessors}, {{{numbers}}}, "bench/records/2026-11-30-x-1.json"}},'
 
-    h200 = {1: (17.2, 32.5), 66: (18.5, 33.5), 67: (35.2, 33.6), 132: (36.3, 35.7), 133: (51.8, 60.6),
-            198: (55.8, 63.0), 199: (71.2, 62.9), 264: (75.7, 65.5)}
+    h200 = {1: (17.2, 32.5, 28.7), 66: (18.5, 33.5, 29.4), 67: (35.2, 33.6, 29.5), 132: (36.3, 35.7, 31.5),
+            133: (51.8, 60.6, 62.0), 198: (55.8, 63.0, 63.5), 199: (71.2, 62.9, 63.9), 264: (75.7, 65.5, 66.0)}
     result = tune(folder, h200, {"capability": "9.0"})
     said = result.stdout.splitlines()
-    expect(result.returncode == 0 and said[-1:] == [entry(90, 132, 18.5, 18.65, 35.7, 29.8)], "--tune: entry", result)
-    chosen = {int(line.split()[0]): line.split()[5:7] for line in said if re.match(r" +\d+  ", line)}
-    expect(chosen == {n: ["pair" if pair < single else "single"] * 2 for n, (pair, single) in h200.items()},
+    expect(result.returncode == 0 and said[-1:] == [
+        entry(90, 132, (35.7, 29.8), (31.5, 34.5), (18.5, 18.65))], "--tune: entry", result)
+    chosen = {int(line.split()[0]): line.split()[7:9] for line in said if re.match(r" +\d+  ", line)}
+    expect(chosen == {n: [VARIANTS[times.index(min(times))]] * 2 for n, times in h200.items()},
            f"--tune: AUTO takes the faster one at every size, {chosen}", result)
     # An uneven wave, which two numbers cannot follow, is said with what it costs.
-    result = tune(folder, {**h200, 67: (30.0, 33.6)}, {"capability": "9.0"})
-    expect("single, which loses 12.0 %" in result.stdout, "--tune: where the entry is wrong", result)
-    result = tune(folder, {74: (10, 17), 148: (20, 18), 222: (30, 40), 296: (40, 32)}, {"capability": "10.3"}, 74, 148)
-    expect(result.stdout.splitlines()[-1:] == [entry(103, 148, 10, 10, 18, 14)], "--tune, another GPU", result)
+    result = tune(folder, {**h200, 67: (25.0, 33.6, 28.0)}, {"capability": "9.0"})
+    expect("compact, which loses 12.0 %" in result.stdout, "--tune: where the entry is wrong", result)
+    result = tune(folder, {74: (10, 17, 16), 148: (20, 18, 17), 222: (30, 40, 41), 296: (40, 32, 33)},
+                  {"capability": "10.3"}, 74, 148)
+    expect(result.stdout.splitlines()[-1:] == [entry(103, 148, (18, 14), (17, 16), (10, 10))], "--tune, another GPU", result)
     for what, result in (("no sizes", tune(folder, {}, {"capability": "9.0"})),
                          ("no full wave", tune(folder, {n: h200[n] for n in (1, 67, 133)}, {"capability": "9.0"})),
+                         ("no compact", tune(folder, {n: times[:2] for n, times in h200.items()}, {"capability": "9.0"})),
                          ("no capability", tune(folder, h200, {})),
                          ("no clusters", tune(folder, h200, {"capability": "9.0"}, 0)),
                          ("no record", run(BENCH, "--tune", folder / "missing.json"))):

@@ -16,7 +16,19 @@ int capability_number(const std::string& text) {
   return std::sscanf(text.c_str(), "%d.%d", &major, &minor) == 2 ? 10 * major + minor : 0;
 }
 
-std::int64_t waves(std::int64_t n, int wave) { return (n + wave - 1) / wave; }
+using Times = std::map<std::int64_t, double>;  // microseconds, by n
+
+constexpr const char* kNames[host::kAutoVariants] = {"single", "compact", "pair"};  // by AutoVariant
+
+// Matrices of a wave, by AutoVariant.
+host::Units units_of(const Record& record) {
+  host::Units units;
+  units.of[host::kAutoSingle] = units.of[host::kAutoCompact] = record.multiprocessors;
+  units.of[host::kAutoPair] = record.clusters;
+  return units;
+}
+
+std::int64_t waves(std::int64_t n, std::int64_t wave) { return (n + wave - 1) / wave; }
 
 std::string name_in_records(const std::string& file) {
   if (file.empty()) return "bench/records/NAME-OF-THE-RECORD.json";
@@ -39,56 +51,63 @@ Tuning tuning_of(const Record& record) {
   if (capability == 0 || record.multiprocessors <= 0 || record.clusters <= 0) {
     throw std::runtime_error("the record does not say capability, multiprocessors and clusters of its GPU");
   }
-  std::map<std::int64_t, double> pair, single;
-  for (const TimingRow& row : record.timings) {
-    if (row.mode != "graph") continue;
-    if (row.variant == "pair") pair[row.n] = row.us_median;
-    if (row.variant == "single") single[row.n] = row.us_median;
-  }
-  const auto time = [](const std::map<std::int64_t, double>& times, const char* variant, std::int64_t n) {
-    const auto found = times.find(n);
-    if (found != times.end()) return found->second;
-    throw std::runtime_error("the record has no time of " + std::string(variant) + " at n = " + std::to_string(n) +
+  Times times[host::kAutoVariants];
+  for (const TimingRow& row : record.timings)
+    for (int v = 0; v < host::kAutoVariants; ++v)
+      if (row.mode == "graph" && row.variant == kNames[v]) times[v][row.n] = row.us_median;
+  const auto time = [&](int v, std::int64_t n) {
+    const auto found = times[v].find(n);
+    if (found != times[v].end()) return found->second;
+    throw std::runtime_error("the record has no time of " + std::string(kNames[v]) + " at n = " + std::to_string(n) +
                              " in mode graph");
   };
   Tuning tuning;
-  for (const auto& [n, us] : pair)
-    if (single.count(n) != 0) tuning.sizes.push_back({n, us, single[n]});
-  const std::int64_t clusters = record.clusters, sms = record.multiprocessors;
+  for (const auto& [n, us] : times[host::kAutoPair]) {
+    Tuning::Size size{n, {}};
+    bool is_complete = true;
+    for (int v = 0; v < host::kAutoVariants; ++v) {
+      is_complete = is_complete && times[v].count(n) != 0;
+      size.us[v] = is_complete ? times[v][n] : 0;
+    }
+    if (is_complete) tuning.sizes.push_back(size);
+  }
   host::AutoRule& rule = tuning.rule;
   rule.capability = capability;
   rule.multiprocessors = record.multiprocessors;
-  rule.pair_first = time(pair, "pair", clusters);
-  rule.pair_next = (time(pair, "pair", 3 * clusters) - rule.pair_first) / 2;
-  rule.single_first = time(single, "single", sms);
-  rule.single_next = time(single, "single", 2 * sms) - rule.single_first;
+  const host::Units units = units_of(record);
+  for (int v = 0; v < host::kAutoVariants; ++v) {
+    const int further = v == host::kAutoPair ? 2 : 1;  // waves behind the first: pair's are the shorter ones
+    const double first = time(v, units.of[v]);
+    rule.times[v] = {first, (time(v, (1 + further) * units.of[v]) - first) / further};
+  }
   rule.known_by = "";
   return tuning;
 }
 
+int Tuning::Size::fastest() const { return static_cast<int>(std::min_element(us, us + host::kAutoVariants) - us); }
+
 void print_tuning(const Record& record, const std::string& file) {
   const Tuning tuning = tuning_of(record);
   const host::AutoRule& rule = tuning.rule;
-  std::printf(
-      "\ntuning: %s, compute capability %s, %d multiprocessors, %d clusters of pair\n%7s  %10s %10s  %10s %10s  %-8s "
-      "%s\n",
-      record.gpu.c_str(), record.capability.c_str(), record.multiprocessors, record.clusters, "n", "pair us", "waves",
-      "single us", "waves", "faster", "AUTO by the entry");
+  const host::Units units = units_of(record);
+  std::printf("\ntuning: %s, compute capability %s, %d multiprocessors, %d clusters of pair\n%7s", record.gpu.c_str(),
+              record.capability.c_str(), record.multiprocessors, record.clusters, "n");
+  for (const char* name : kNames) std::printf("  %7s us  waves", name);
+  std::printf("  %-8s %s\n", "fastest", "AUTO by the entry");
   for (const Tuning::Size& size : tuning.sizes) {
-    const bool takes_pair = host::prefers_pair(rule, size.n, record.clusters, record.multiprocessors);
-    const double lost = takes_pair ? size.pair_us / size.single_us : size.single_us / size.pair_us;
-    std::printf("%7lld  %10.1f %10lld  %10.1f %10lld  %-8s %s", static_cast<long long>(size.n), size.pair_us,
-                static_cast<long long>(waves(size.n, record.clusters)), size.single_us,
-                static_cast<long long>(waves(size.n, record.multiprocessors)),
-                size.is_pair_faster() ? "pair" : "single", takes_pair ? "pair" : "single");
-    if (takes_pair != size.is_pair_faster()) std::printf(", which loses %.1f %%", 100 * (lost - 1));
+    std::printf("%7lld", static_cast<long long>(size.n));
+    for (int v = 0; v < host::kAutoVariants; ++v)
+      std::printf("  %10.1f  %5lld", size.us[v], static_cast<long long>(waves(size.n, units.of[v])));
+    const int best = size.fastest(), taken = host::fastest(rule, size.n, units);
+    std::printf("  %-8s %s", kNames[best], kNames[taken]);
+    if (taken != best) std::printf(", which loses %.1f %%", 100 * (size.us[taken] / size.us[best] - 1));
     std::printf("\n");
   }
-  std::printf(
-      "the entry for kAutoTable in src/host/auto_rule.h, before the one for any GPU:\n"
-      "    {  %d, %d, %.1f, %.1f, %.1f, %.1f, \"%s\"},\n",
-      rule.capability, rule.multiprocessors, rule.pair_first, rule.pair_next, rule.single_first, rule.single_next,
-      name_in_records(file).c_str());
+  std::printf("the entry for kAutoTable in src/host/auto_rule.h, before the one for any GPU:\n    {  %d, %d, {",
+              rule.capability, rule.multiprocessors);
+  for (int v = 0; v < host::kAutoVariants; ++v)
+    std::printf("%s{%.1f, %.1f}", v == 0 ? "" : ", ", rule.times[v].first, rule.times[v].next);
+  std::printf("}, \"%s\"},\n", name_in_records(file).c_str());
 }
 
 }  // namespace vdn_delta::bench

@@ -55,24 +55,50 @@ install_prefix() {
   fi
 }
 
+# apt_install PACKAGE...: for an error message, too, that says what to do without the right to install.
+apt_install() {
+  local prefix
+  if ! prefix="$(install_prefix)"; then
+    die "missing packages: $*
+Without the right to install them (root or sudo, and apt-get) this cannot go on. On Debian or Ubuntu:
+    sudo apt-get install $*"
+  fi
+  say "installing $*"
+  # shellcheck disable=SC2086  # a list of words
+  {
+    ${prefix}apt-get -qq update >&2
+    ${prefix}env DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends "$@" >&2
+  } </dev/null || die "apt-get could not install: $*"
+}
+
 install_packages() {
-  local missing prefix
+  local missing
   missing="$(missing_packages | tr '\n' ' ')"
   missing="${missing% }"
   [ -n "$missing" ] || return 0
-  if ! prefix="$(install_prefix)"; then
-    die "missing packages: $missing
-Without the right to install them (root or sudo, and apt-get) this cannot go on. On Debian or Ubuntu:
-    sudo apt-get install $missing"
-  fi
-  say "installing $missing"
-  # shellcheck disable=SC2086  # lists of words
-  {
-    ${prefix}apt-get -qq update >&2
-    ${prefix}env DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends $missing >&2
-  } </dev/null || die "apt-get could not install: $missing"
+  # shellcheck disable=SC2086  # a list of words
+  apt_install $missing
   missing="$(missing_packages | tr '\n' ' ')"
   [ -z "$missing" ] || die "still missing after apt-get: $missing"
+}
+
+# Tools that a single check of .ci/run needs.
+need_valgrind() { have valgrind || apt_install valgrind libc6-dbg; }
+
+# Sets CLANG and CLANGXX to one that can link the sanitizers and the fuzzer.
+need_clang() {
+  local version
+  have clang++ || apt_install clang
+  CLANG=clang CLANGXX=clang++
+  if ! links_fuzzer; then # their run-time library is a package of its own in some releases
+    version="$(clang++ -dumpversion)"
+    apt_install "libclang-rt-${version%%.*}-dev"
+    links_fuzzer || die "this clang cannot link -fsanitize=fuzzer"
+  fi
+}
+links_fuzzer() {
+  echo 'extern "C" int LLVMFuzzerTestOneInput(const unsigned char*, unsigned long) { return 0; }' |
+    clang++ -fsanitize=fuzzer,address,undefined -x c++ - -o /dev/null >/dev/null 2>&1
 }
 
 # ---- Python tools ---------------------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ DIM = 128
 RUN = {
     "single": "vdn_delta_factors::VdnDeltaFactorsKernel::run",
     "pair": "vdn_delta_factors::FactorsKernel<vdn_delta_factors::Variant::kPair>::run",
+    "compact": "vdn_delta_factors::FactorsKernel<vdn_delta_factors::Variant::kCompact>::run",
     "auto": "vdn_delta_factors::FactorsKernel<vdn_delta_factors::Variant::kAuto>::run",
 }
 

@@ -101,7 +101,8 @@ vdn_variant_t variant_of(const String& name) {
   if (text == "auto") return VDN_VARIANT_AUTO;
   if (text == "pair") return VDN_VARIANT_PAIR;
   if (text == "single") return VDN_VARIANT_SINGLE;
-  TVM_FFI_THROW(ValueError) << "variant must be \"auto\", \"pair\" or \"single\", not \"" << text << "\"";
+  if (text == "compact") return VDN_VARIANT_COMPACT;
+  TVM_FFI_THROW(ValueError) << "variant must be \"auto\", \"pair\", \"single\" or \"compact\", not \"" << text << "\"";
 }
 
 // A, B, transition, injection [..., 128, 128], alpha [..., 128], info [...] of int32.

@@ -53,6 +53,7 @@ typedef enum vdn_variant_t {
   VDN_VARIANT_AUTO = 0,             /* the library chooses, by GPU and n, see vdn_delta_factors */
   VDN_VARIANT_PAIR = 1,             /* two CTAs (a cluster) per matrix: the shortest time for few matrices */
   VDN_VARIANT_SINGLE = 2,           /* one CTA per matrix */
+  VDN_VARIANT_COMPACT = 3,          /* one CTA per matrix, with less shared memory: also for GPUs older than 9.0 */
   VDN_VARIANT_MAX_ENUM = 0x7fffffff /* refused; makes every int >= 0 a value of the type */
 } vdn_variant_t;
 
@@ -68,7 +69,8 @@ typedef struct vdn_delta_options_t {
   size_t size;
   vdn_variant_t variant;       /* default VDN_VARIANT_AUTO */
   int32_t programmatic_launch; /* 0 or 1, default 0. 1: launched with programmatic stream serialization; every warp of
-                                  the kernel waits for its predecessor in the stream before its first read */
+                                  the kernel waits for its predecessor in the stream before its first read. Without
+                                  effect on GPUs older than 9.0, which have no such launch */
   float a_scale;               /* finite, > 0, default 1: the inverse is that of I + a_scale A */
   float b_scale;               /* finite, > 0, default 1: J = b_scale B (I + a_scale A)^-1 */
   int32_t* info;               /* [n] or NULL (the default): one word per matrix, see vdn_delta_factors. Device memory
@@ -83,7 +85,7 @@ typedef struct vdn_delta_options_t {
  */
 typedef struct vdn_delta_plan_t {
   size_t size;
-  vdn_variant_t variant;    /* PAIR or SINGLE, never AUTO */
+  vdn_variant_t variant;    /* PAIR, SINGLE or COMPACT, never AUTO */
   int32_t device;           /* CUDA ordinal */
   int32_t capability_major; /* compute capability of the GPU */
   int32_t capability_minor;
@@ -103,9 +105,10 @@ typedef struct vdn_delta_plan_t {
  *     J[m] = b_scale B[m] (I + a_scale A[m])^-1
  * on the current device, with one kernel launch.
  *
- * Variant: VDN_VARIANT_AUTO takes the variant that is faster for n by a table of measured times (on an H200 PAIR for n
- * <= 66 and for n = 133..198), and SINGLE for every n where PAIR cannot run. One call uses one variant. Which one
- * changes the time and nothing else: both give the same bits.
+ * Variant: VDN_VARIANT_AUTO takes the variant that is fastest for n by a table of measured times, of those that the GPU
+ * can run: on an H200 PAIR for n <= 66 and for n = 133..198, COMPACT for n = 67..132, SINGLE beyond; COMPACT for every
+ * n on GPUs older than 9.0. One call uses one variant. Which one changes the time and nothing else: all give the same
+ * bits.
  *
  * Shapes: A, B, T, J are [n, 128, 128], alpha is [n, 128], options->info is [n]; fp32 and int32, row-major, dense, in
  * memory that the current device can access. 0 <= n <= VDN_DELTA_MAX_N; with n = 0 the call succeeds, launches nothing,
@@ -126,11 +129,10 @@ typedef struct vdn_delta_plan_t {
  *     NO_DEVICE          no GPU, no driver that this library can use, or a library built without CUDA
  *     NOT_PREPARED       this is the first call on the current device and `stream` is being captured: call
  *                        vdn_delta_prepare, or this function once outside a capture, first. The capture stays valid
- *     UNSUPPORTED        the GPU is older than compute capability 9.0, or cannot hold the kernel; VDN_VARIANT_PAIR is
- *                        forced and no cluster fits on the GPU, as on a MIG slice or in a green context with few
- *                        multiprocessors
- * and by the CUDA runtime while preparing or launching:
- *     INVALID_ARGUMENT   `stream` is no stream of the current device
+ *     UNSUPPORTED        the GPU is older than compute capability 8.0, or cannot hold a kernel; PAIR or SINGLE is
+ * forced on one older than 9.0, or SINGLE on one whose CTAs have less than 223 KB of shared memory, as 12.x; PAIR is
+ * forced and no cluster fits on the GPU, as on a MIG slice or in a green context with few multiprocessors and by the
+ * CUDA runtime while preparing or launching: INVALID_ARGUMENT   `stream` is no stream of the current device
  *     OUT_OF_MEMORY      the kernels could not be loaded for lack of memory
  *     CUDA_ERROR         anything else, such as an error left by earlier work on the device
  * The runtime's own last error (cudaGetLastError) is left clean after a failure.
@@ -158,9 +160,10 @@ typedef struct vdn_delta_plan_t {
  * is batch-invariant. Not promised: equal bits between kinds of GPU, between GPU and CPU, or between versions of the
  * library.
  *
- * Requires: compute capability 9.0 or 10.x (code for both is in the library); a driver for the CUDA version of the
- * build or of the same major version. A newer GPU is served through the driver's just-in-time compiler if a CTA can
- * have 223 KB of shared memory there; 12.x cannot, and is UNSUPPORTED. Since: 0.1.
+ * Requires: compute capability 8.0 or newer; a driver for the CUDA version of the build or of the same major version.
+ * The library holds code of COMPACT for 8.x, 9.0, 10.x and 12.x, of PAIR and SINGLE for 9.0 and 10.x. Newer GPUs, and
+ * PAIR on 12.x, are served through the driver's just-in-time compiler. A CTA has to have 94 KB of shared memory for
+ * COMPACT, 86 for PAIR, 223 for SINGLE. VDN_VARIANT_COMPACT since 0.1. Since: 0.1.
  */
 VDN_API vdn_status_t vdn_delta_factors(int64_t n, const float* A, const float* B, const float* alpha, float* T,
                                        float* J, const vdn_delta_options_t* options, void* stream);

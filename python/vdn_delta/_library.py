@@ -17,7 +17,7 @@ UNSUPPORTED, NO_DEVICE = 4, 5
 OUT_OF_MEMORY = 8
 
 # vdn_variant_t by the names that the library's other tools use.
-VARIANTS = {"auto": 0, "pair": 1, "single": 2}
+VARIANTS = {"auto": 0, "pair": 1, "single": 2, "compact": 3}
 
 
 class Options(ctypes.Structure):

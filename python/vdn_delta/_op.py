@@ -232,7 +232,7 @@ def vdn_delta_factors(
     the lower triangle of A is read. On a CUDA device the call enqueues one kernel on the current stream and returns; it
     neither synchronizes nor allocates anything but T and J. On the CPU it uses torch.get_num_threads() threads.
 
-    variant: "auto", "pair" or "single", the GPU kernel to use; the bits are the same.
+    variant: "auto", "pair", "single" or "compact", the GPU kernel to use; the bits are the same.
     info: int32 of shape (...,), contiguous, on the device of A; for each matrix it receives 0, or the order 1 .. 128 of
         the first pivot that is not positive. T and J of such a matrix are NaN, with or without info.
     out: (T, J) to write into, of the shape of A; they must not overlap each other nor an input.

@@ -88,7 +88,8 @@ vdn_status_t read_options(const vdn_delta_options_t* from, Options* options) noe
   switch (variant) {
     case VDN_VARIANT_AUTO:
     case VDN_VARIANT_PAIR:
-    case VDN_VARIANT_SINGLE: break;
+    case VDN_VARIANT_SINGLE:
+    case VDN_VARIANT_COMPACT: break;
     default: return fail(VDN_STATUS_INVALID_ARGUMENT, "options->variant is %d", static_cast<int>(variant));
   }
   if (known.programmatic_launch != 0 && known.programmatic_launch != 1) {

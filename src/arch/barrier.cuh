@@ -15,12 +15,6 @@ VDN_DEVICE void barrier_sync() {
   asm volatile("barrier.cta.sync.aligned %0, %1;" ::"n"(id), "n"(threads) : "memory");
 }
 
-// Arrives for those who wait there, and goes on. Called by whole warps.
-template <int id, int threads>
-VDN_DEVICE void barrier_arrive() {
-  asm volatile("barrier.cta.arrive.aligned %0, %1;" ::"n"(id), "n"(threads) : "memory");
-}
-
 // All threads of the CTA.
 VDN_DEVICE void cta_sync() { __syncthreads(); }
 

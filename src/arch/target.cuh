@@ -46,6 +46,13 @@ constexpr bool kHasClusters = false;
 constexpr bool kHasClusters = true;
 #endif
 
+// Whether a CTA can have 227 KB of shared memory: not before sm_90, nor on sm_12x, where it can have 99.
+#if defined(__CUDA_ARCH__) && (__CUDA_ARCH__ < 900 || (__CUDA_ARCH__ >= 1200 && __CUDA_ARCH__ < 1300))
+constexpr bool kHasLargeShared = false;
+#else
+constexpr bool kHasLargeShared = true;
+#endif
+
 // Ends the grid with an error: a stub was launched. Better than outputs that nobody wrote.
 VDN_DEVICE void refuse() { asm volatile("trap;"); }
 

@@ -18,10 +18,11 @@
 namespace vdn_delta::dropin {
 
 // Which kernel is asked for. They differ in time alone: the bits are the same.
-enum class Variant {
-  kSingle,  // one CTA for each matrix: the shorter time for many matrices
-  kPair,    // a cluster of two CTAs for each: the shorter time for few
-  kAuto,    // whichever is faster for n by the table of auto_rule.h
+enum class Variant : int {
+  kSingle = host::kAutoSingle,    // one CTA for each matrix: the shorter time for many matrices
+  kCompact = host::kAutoCompact,  // one CTA for each, with less shared memory: for every GPU from capability 8.0 on
+  kPair = host::kAutoPair,        // a cluster of two CTAs for each: the shorter time for few
+  kAuto = host::kAutoVariants,    // whichever is fastest for n by the table of auto_rule.h
 };
 
 // The arguments of one call; arrays in device memory, row-major, dense, 4-byte aligned.
@@ -124,7 +125,7 @@ constexpr Room make_room(Variant variant, int from, void (*kernel)(Params)) {
 constexpr Room kRooms[] = {
     make_room<pair::prepare, pair::launch>(Variant::kPair, 90, pair::vdn_delta_factors_128_f32_pair),  // room pair
     make_room<single::prepare, single::launch>(Variant::kSingle, 90, single::vdn_delta_factors_128_f32_single),  // room single
-    make_room<compact::prepare, compact::launch>(Variant::kSingle, 80, compact::vdn_delta_factors_128_f32_compact),  // room compact
+    make_room<compact::prepare, compact::launch>(Variant::kCompact, 80, compact::vdn_delta_factors_128_f32_compact),  // room compact
 };
 // clang-format on
 constexpr int kRoomCount = sizeof kRooms / sizeof kRooms[0];
@@ -228,21 +229,24 @@ inline cudaError_t prepare(const Device** prepared = nullptr) {
   return cudaSuccess;
 }
 
-// The room for n matrices on a prepared device.
+// The room for n matrices on a prepared device, on which at least one can run. Where the one that is asked for cannot,
+// the first does that can, with single before the others.
 inline int choose_room(const Device& device, Variant variant, std::int64_t n) {
-  int last = 0, pair = -1, single = -1;  // the last that can run, and the first of each kind
-  for (int r = kRoomCount - 1; r >= 0; --r) {
+  host::Units units;
+  int room_of[host::kAutoVariants] = {};
+  for (int r = 0; r < kRoomCount; ++r) {
     if (device.units[r] == 0) continue;
-    if (last == 0) last = r;
-    (kRooms[r].variant == Variant::kPair ? pair : single) = r;
+    units.of[static_cast<int>(kRooms[r].variant)] = device.units[r];
+    room_of[static_cast<int>(kRooms[r].variant)] = r;
   }
+  int v = static_cast<int>(variant);
   if (variant == Variant::kAuto)
-    variant = host::prefers_pair(host::auto_rule(device.capability, device.multiprocessors), n,
-                                 pair < 0 ? 0 : device.units[pair], single < 0 ? 0 : device.units[single])
-                  ? Variant::kPair
-                  : Variant::kSingle;
-  if (variant == Variant::kPair && pair >= 0) return pair;
-  return single >= 0 ? single : last;
+    v = host::fastest(host::auto_rule(device.capability, device.multiprocessors), n, units);
+  if (units.of[v] == 0) {
+    v = 0;
+    while (units.of[v] == 0) ++v;
+  }
+  return room_of[v];
 }
 
 // Enqueues one kernel on `stream`, of the current device, and returns: no allocation, no synchronization, and after the

@@ -223,7 +223,8 @@ vdn_status_t enqueue(const Params& params, vdn_variant_t variant, bool programma
   }
   const Plan plan = make_plan(slot.facts, params.n, variant);
   if (plan.status != VDN_STATUS_SUCCESS) return fail(plan.status, "%s", plan.why);
-  const LaunchShape shape{plan.grid, programmatic_launch};
+  // Before 9.0 no grid can start early, and the runtime may refuse to be asked.
+  const LaunchShape shape{plan.grid, programmatic_launch && capability_of(slot.facts) >= 90};
   const auto error = static_cast<cudaError_t>(plan.row->launch(params, shape, stream));
   if (error != cudaSuccess) return translate(error, "launching the kernel");
   return VDN_STATUS_SUCCESS;

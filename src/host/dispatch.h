@@ -41,9 +41,10 @@ struct Row {
 // Whether this build has the variant's kernel.
 constexpr bool is_held(const Row& row) { return row.prepare != nullptr; }
 
-inline constexpr int kRows = 2;
+inline constexpr int kRows = 3;
 
-// VDN_VARIANT_AUTO takes the first row that the device can run and that auto_rule.h prefers for n.
+// VDN_VARIANT_AUTO takes the row that auto_rule.h says for n, of those that the device can run. The last row asks least
+// of a device: it is the one to explain where nothing can run.
 extern const Row kDispatch[kRows];
 
 }  // namespace vdn_delta::host

@@ -3,10 +3,25 @@
 // The kernel rooms' doors as plain functions: types are translated here, nothing is decided.
 #include "kernels.h"
 
+#include "../compact/launch.h"
 #include "../pair/launch.h"
 #include "../single/launch.h"
 
 namespace vdn_delta::host {
+
+int prepare_compact(VariantFacts* facts) {
+  compact::KernelFacts kernel{};
+  const cudaError_t error = compact::prepare(&kernel);
+  facts->threads = kernel.threads;
+  facts->shared_bytes = kernel.shared_bytes;
+  facts->ctas_per_sm = error == cudaSuccess ? kernel.ctas_per_sm : 0;
+  return error;
+}
+
+int launch_compact(const Params& params, const LaunchShape& shape, void* stream) {
+  const compact::Launch how{shape.grid, shape.programmatic_launch};
+  return compact::launch(params, how, static_cast<cudaStream_t>(stream));
+}
 
 int prepare_pair(VariantFacts* facts) {
   pair::KernelFacts kernel{};

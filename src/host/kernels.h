@@ -7,6 +7,9 @@
 
 namespace vdn_delta::host {
 
+int prepare_compact(VariantFacts* facts);
+int launch_compact(const Params& params, const LaunchShape& shape, void* stream);
+
 int prepare_pair(VariantFacts* facts);
 int launch_pair(const Params& params, const LaunchShape& shape, void* stream);
 

@@ -21,6 +21,9 @@ vdn_status_t prepare(int, DeviceFacts*) noexcept { return no_device(); }
 vdn_status_t device_facts(int, DeviceFacts*) noexcept { return no_device(); }
 vdn_status_t enqueue(const Params&, vdn_variant_t, bool, void*) noexcept { return no_device(); }
 
+int prepare_compact(VariantFacts*) { return kNoCuda; }
+int launch_compact(const Params&, const LaunchShape&, void*) { return kNoCuda; }
+
 int prepare_pair(VariantFacts*) { return kNoCuda; }
 int launch_pair(const Params&, const LaunchShape&, void*) { return kNoCuda; }
 

@@ -18,23 +18,37 @@ bool can_run(const Row& row, const VariantFacts& kernel, const DeviceFacts& fact
   return may_run(row, facts) && kernel.ctas_per_sm > 0 && (row.cluster == 1 || kernel.clusters > 0);
 }
 
-// Whether the table of AUTO prefers this row for n matrices, given that it can run.
-bool is_preferred(const Row& row, const VariantFacts& kernel, const DeviceFacts& facts, std::int64_t n) {
-  if (row.variant != VDN_VARIANT_PAIR) return true;
-  std::int64_t ctas = 0;  // of single at once
+// How many matrices the kernel works on at once.
+std::int64_t units_of(const Row& row, const VariantFacts& kernel, const DeviceFacts& facts) {
+  return row.cluster == 1 ? std::int64_t{facts.multiprocessors} * kernel.ctas_per_sm : std::int64_t{kernel.clusters};
+}
+
+int auto_variant_of(const Row& row) {
+  switch (row.variant) {
+    case VDN_VARIANT_PAIR: return kAutoPair;
+    case VDN_VARIANT_COMPACT: return kAutoCompact;
+    default: return kAutoSingle;
+  }
+}
+
+// The row that AUTO takes, or null if none can run.
+const Row* fastest_row(const DeviceFacts& facts, std::int64_t n, const Row* rows) {
+  Units units;
   for (int r = 0; r < kRows; ++r)
-    if (kDispatch[r].variant == VDN_VARIANT_SINGLE)
-      ctas = std::int64_t{facts.multiprocessors} * facts.variants[r].ctas_per_sm;
-  return prefers_pair(auto_rule(capability_of(facts), facts.multiprocessors), n, kernel.clusters, ctas);
+    if (can_run(rows[r], facts.variants[r], facts))
+      units.of[auto_variant_of(rows[r])] = units_of(rows[r], facts.variants[r], facts);
+  const int variant = fastest(auto_rule(capability_of(facts), facts.multiprocessors), n, units);
+  for (int r = 0; r < kRows; ++r)
+    if (variant == auto_variant_of(rows[r])) return &rows[r];
+  return nullptr;
 }
 
 // The kernels are persistent: as many CTAs as the device holds at once, or fewer if there is less to do, whole clusters
 // always. 64-bit, as n alone may be 2^30.
 int grid_of(const Row& row, const VariantFacts& kernel, const DeviceFacts& facts, std::int64_t n) {
-  const std::int64_t resident =
-      row.cluster == 1 ? std::int64_t{facts.multiprocessors} * kernel.ctas_per_sm : std::int64_t{kernel.clusters};
+  const std::int64_t resident = std::max<std::int64_t>(units_of(row, kernel, facts), 1);
   const std::int64_t most = std::numeric_limits<int>::max() / row.cluster;
-  return static_cast<int>(std::min({n, std::max<std::int64_t>(resident, 1), most}) * row.cluster);
+  return static_cast<int>(std::min({n, resident, most}) * row.cluster);
 }
 
 void explain(const Row& row, const VariantFacts& kernel, const DeviceFacts& facts, Plan* plan) {
@@ -68,18 +82,14 @@ void explain(const Row& row, const VariantFacts& kernel, const DeviceFacts& fact
 Plan make_plan(const DeviceFacts& facts, std::int64_t n, vdn_variant_t variant, const Row* rows) noexcept {
   Plan plan;
   const bool automatic = variant == VDN_VARIANT_AUTO;
-  const Row* refused = nullptr;  // the row to explain: the forced one, or the last that AUTO tried
+  const Row* refused = nullptr;  // the row to explain: the forced one, or the last that AUTO could have taken
   for (int r = 0; r < kRows; ++r) {
     const Row& row = rows[r];
     if (automatic ? !is_held(row) : variant != row.variant) continue;
-    if (!can_run(row, facts.variants[r], facts)) {
-      refused = &row;
-      continue;
-    }
-    const bool is_good = !automatic || is_preferred(row, facts.variants[r], facts, n);
-    if (is_good || plan.row == nullptr) plan.row = &row;  // a row that is not preferred is better than none
-    if (is_good) break;
+    refused = &row;
+    if (!automatic && can_run(row, facts.variants[r], facts)) plan.row = &row;
   }
+  if (automatic) plan.row = fastest_row(facts, n, rows);
   if (plan.row != nullptr) {
     plan.kernel = facts.variants[plan.row - rows];
     plan.grid = grid_of(*plan.row, plan.kernel, facts, n);

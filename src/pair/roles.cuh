@@ -87,7 +87,6 @@ VDN_DEVICE void sweep_role(Smem& shared, const Params& params, Share share, int 
     phases::square_store(tile, phases::SquareThread(thread), spoiled, smem.alpha[parity], smem.stage, T);
     arch::mbarrier_arrive(&shared.staged);
     arch::mbarrier_wait(&shared.staged, parity);
-    mark(marks, kSweepRow, kTimelineStore);
     phases::square_store_mirror(thread / 32, thread % 32, smem.stage, T);
     mark(marks, kSweepRow, kTimelineEnd);
   }
@@ -198,7 +197,6 @@ VDN_DEVICE void inject_role(Smem& smem, const Params& params, Share share, int w
       }
     }
     if (spoiled) phases::inject_spoil(tile);
-    mark(marks, kInjectRow, kTimelineStore);
     phases::inject_store(tile, me, params.J + matrix_offset(m) + warp * kInjectRows * kDim);
     mark(marks, kInjectRow, kTimelineEnd);
   }

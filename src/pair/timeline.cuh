@@ -12,13 +12,12 @@ namespace vdn_delta::pair {
 // Who samples: one thread of each role, in the first matrix of cluster 0.
 enum TimelineRow : int { kSweepRow, kPivotRow, kPanelRow, kInjectRow, kTimelineRows };
 
-// When: three samples a step, in the order in which the role comes by, and four besides.
+// When: three samples a step, in the order in which the role comes by, and three besides.
 constexpr int kTimelineStep = 3;
 constexpr int kTimelineBegin = kTimelineStep * kSteps;  // behind the cluster's first barrier: zero of both CTAs' clocks
 constexpr int kTimelineLoaded = kTimelineBegin + 1;
-constexpr int kTimelineStore = kTimelineBegin + 2;
-constexpr int kTimelineEnd = kTimelineBegin + 3;
-constexpr int kTimelineMarks = kTimelineBegin + 4;
+constexpr int kTimelineEnd = kTimelineBegin + 2;
+constexpr int kTimelineMarks = kTimelineBegin + 3;
 
 #if defined(VDN_TIMELINE)
 __device__ unsigned timeline_marks[kTimelineRows][kTimelineMarks];

@@ -2,7 +2,7 @@
 //
 // The injection: J = b B X, by carrying B's rows through the same 16 steps as the matrix.
 //
-// Scope: 32 rows of B, one warp, or 16 where eight warps share B (the pair kernel); warps never wait for one another.
+// Scope: 32 rows of B, one warp, or 16 where eight warps share B (pair and compact); warps never wait for one another.
 // Reads the H panels; writes its own row panels. Entry: the rows of b B in registers; exit: the rows of J.
 //
 // Mathematics. B is the lower block of the symmetric matrix [[M, B^T], [B, 0]]: the sweep of M turns B into B M^-1.
@@ -17,6 +17,7 @@
 #include "arch/warp_math.cuh"
 #include "phases/panels.h"
 #include "shape.h"
+#include "tile/choose.cuh"
 #include "tile/inject_tile.cuh"
 
 namespace vdn_delta::phases {
@@ -41,16 +42,7 @@ template <int rows, int pitch>
 VDN_DEVICE void inject_publish(tile::InjectTileOf<rows>& tile, InjectThread me, int s, RowPanelOf<pitch>& panel) {
   if (me.c / kStep == s % 2) {
     float* out = panel.word + (me.c % kStep) * pitch + me.h * rows;
-    switch (s / 2) {  // registers cannot be indexed at run time
-      case 0: inject_publish_column<0>(tile, out); break;
-      case 1: inject_publish_column<1>(tile, out); break;
-      case 2: inject_publish_column<2>(tile, out); break;
-      case 3: inject_publish_column<3>(tile, out); break;
-      case 4: inject_publish_column<4>(tile, out); break;
-      case 5: inject_publish_column<5>(tile, out); break;
-      case 6: inject_publish_column<6>(tile, out); break;
-      default: inject_publish_column<7>(tile, out); break;
-    }
+    tile::choose<0, kColumns>(s / 2, [&](auto q) { inject_publish_column<q>(tile, out); });
   }
 }
 
@@ -65,6 +57,13 @@ template <int rows, int pitch>
 VDN_DEVICE void inject_update_ahead(tile::InjectTileOf<rows>& tile, InjectThread me, const RowPanelOf<pitch>& panel,
                                     const HPanel& h) {
   tile::inject_update_ahead<pitch, kHPitch>(tile, panel.word + me.h * rows, h.word + me.c * 4);
+}
+
+// A column of the tile at a time, `unroll` k in a row, nothing loaded ahead (tile/inject_tile.cuh).
+template <int unroll, int rows, int pitch>
+VDN_DEVICE void inject_update_columns(tile::InjectTileOf<rows>& tile, InjectThread me, const RowPanelOf<pitch>& panel,
+                                      const HPanel& h) {
+  tile::inject_update_columns<unroll, pitch, kHPitch>(tile, panel.word + me.h * rows, h.word + me.c * 4);
 }
 
 // If `out`, puts J into the warp's rows of the stage; if `in`, fills the registers with b B from them. Each thread

@@ -20,6 +20,7 @@
 #include "phases/panels.h"
 #include "phases/square_panels.h"
 #include "shape.h"
+#include "tile/choose.cuh"
 #include "tile/square_tile.cuh"
 
 namespace vdn_delta::phases {
@@ -88,35 +89,9 @@ VDN_DEVICE void square_publish_block(tile::SquareTile& tile, SquareThread me, in
   square_publish_diagonal<q0>(tile, me, half, next);
 }
 
-// Step s's panel, and the diagonal block of step s + 1 as it is before step s. Registers cannot be indexed at run time;
-// a tree of branches takes less time than a table of addresses, which a switch becomes.
+// Step s's panel, and the diagonal block of step s + 1 as it is before step s.
 VDN_DEVICE void square_publish(tile::SquareTile& tile, SquareThread me, int s, SquareC& c, DiagBlock& next) {
-  const int half = s % 2, q = s / 2;
-  if (q < 4) {
-    if (q < 2) {
-      if (q < 1)
-        square_publish_block<0>(tile, me, half, c, next);
-      else
-        square_publish_block<1>(tile, me, half, c, next);
-    } else {
-      if (q < 3)
-        square_publish_block<2>(tile, me, half, c, next);
-      else
-        square_publish_block<3>(tile, me, half, c, next);
-    }
-  } else {
-    if (q < 6) {
-      if (q < 5)
-        square_publish_block<4>(tile, me, half, c, next);
-      else
-        square_publish_block<5>(tile, me, half, c, next);
-    } else {
-      if (q < 7)
-        square_publish_block<6>(tile, me, half, c, next);
-      else
-        square_publish_block<7>(tile, me, half, c, next);
-    }
-  }
+  tile::choose<0, tile::kSquareRows>(s / 2, [&](auto q) { square_publish_block<q>(tile, me, s % 2, c, next); });
 }
 
 // Eight words that lie together, by two 16-byte loads.
@@ -173,8 +148,10 @@ VDN_DEVICE void square_h(float (&e)[kStep], const SquareW& w, Out out) {
   }
 }
 
+// `unroll`: how many k stand in a row (tile/square_tile.cuh).
+template <int unroll = kStep>
 VDN_DEVICE void square_update(tile::SquareTile& tile, SquareThread me, const SquarePanel& g, const SquarePanel& e) {
-  tile::square_update<kSquarePitch, kSquarePitch>(tile, g.word + 4 * me.r, e.word + 4 * me.c);
+  tile::square_update<kSquarePitch, kSquarePitch, unroll>(tile, g.word + 4 * me.r, e.word + 4 * me.c);
 }
 
 }  // namespace vdn_delta::phases

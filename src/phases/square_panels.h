@@ -38,8 +38,10 @@ struct alignas(16) SquareC {
 
 // T's mirrored part, row by row. 130 is 2 mod 32: a warp stores two neighbouring words of each of 16 rows, in 32 banks.
 constexpr int kSquareStagePitch = kDim + 2;
-struct alignas(16) SquareStage {
-  float word[kDim * kSquareStagePitch];
+template <int rows>  // all of them, or a part at a time
+struct alignas(16) SquareStageOf {
+  float word[rows * kSquareStagePitch];
 };
+using SquareStage = SquareStageOf<kDim>;
 
 }  // namespace vdn_delta::phases

@@ -20,6 +20,7 @@
 #include "arch/warp_math.cuh"
 #include "phases/panels.h"
 #include "shape.h"
+#include "tile/choose.cuh"
 #include "tile/sweep_tile.cuh"
 
 namespace vdn_delta::phases {
@@ -87,41 +88,12 @@ VDN_DEVICE void publish_rows(tile::SweepTile& tile, SweepThread me, CPanel& c, D
   if constexpr (s + 1 < kSteps) publish_diagonal<s + 1>(tile, me, next);
 }
 
-// Step s's panel, and the diagonal block of step s + 1 as it is before step s. Registers cannot be indexed at run time,
-// hence the switches.
+// Step s's panel, and the diagonal block of step s + 1 as it is before step s.
 VDN_DEVICE void sweep_publish(tile::SweepTile& tile, SweepThread me, int s, CPanel& c, DiagBlock& next) {
-  // clang-format off
-  switch (s) {
-    case 0: publish_rows<0>(tile, me, c, next); break;
-    case 1: publish_rows<1>(tile, me, c, next); break;
-    case 2: publish_rows<2>(tile, me, c, next); break;
-    case 3: publish_rows<3>(tile, me, c, next); break;
-    case 4: publish_rows<4>(tile, me, c, next); break;
-    case 5: publish_rows<5>(tile, me, c, next); break;
-    case 6: publish_rows<6>(tile, me, c, next); break;
-    case 7: publish_rows<7>(tile, me, c, next); break;
-    case 8: publish_rows<8>(tile, me, c, next); break;
-    case 9: publish_rows<9>(tile, me, c, next); break;
-    case 10: publish_rows<10>(tile, me, c, next); break;
-    case 11: publish_rows<11>(tile, me, c, next); break;
-    case 12: publish_rows<12>(tile, me, c, next); break;
-    case 13: publish_rows<13>(tile, me, c, next); break;
-    case 14: publish_rows<14>(tile, me, c, next); break;
-    default: publish_rows<15>(tile, me, c, next); break;
-  }
-  // clang-format on
+  tile::choose<0, kSteps>(s, [&](auto step) { publish_rows<step>(tile, me, c, next); });
   const int half = s % 2;
-  if (me.c / kStep != half) return;  // the same in all lanes of a warp
-  switch (s / 2) {
-    case 0: publish_column<0>(tile, me, half, c); break;
-    case 1: publish_column<1>(tile, me, half, c); break;
-    case 2: publish_column<2>(tile, me, half, c); break;
-    case 3: publish_column<3>(tile, me, half, c); break;
-    case 4: publish_column<4>(tile, me, half, c); break;
-    case 5: publish_column<5>(tile, me, half, c); break;
-    case 6: publish_column<6>(tile, me, half, c); break;
-    default: publish_column<7>(tile, me, half, c); break;
-  }
+  if (me.c / kStep == half)  // the same in all lanes of a warp
+    tile::choose<0, kColumns>(s / 2, [&](auto q) { publish_column<q>(tile, me, half, c); });
 }
 
 // One row of the panel, between the two parts of its solve: E, and the W that it was made with.

@@ -104,7 +104,7 @@ VDN_DEVICE void run(const Params& params) {
 }
 
 VDN_KERNEL(kThreads, kCtasPerSm) vdn_delta_factors_128_f32_single(const Params params) {
-  if constexpr (arch::kHasClusters) {
+  if constexpr (arch::kHasClusters && arch::kHasLargeShared) {
     run(params);
   } else {
     arch::refuse();

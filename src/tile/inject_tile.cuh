@@ -122,4 +122,16 @@ VDN_DEVICE void inject_update_ahead(InjectTileOf<n>& tile, const float* rows, co
   }
 }
 
+// The same columns, but nothing loaded ahead, and `kUnroll` k in a row: for who has few registers and other warps to
+// run meanwhile.
+template <int kUnroll, int kRowPitch, int kColumnPitch, int n>
+VDN_DEVICE void inject_update_columns(InjectTileOf<n>& tile, const float* rows, const float* columns) {
+  VDN_UNROLL_BY(kUnroll)
+  for (int k = 0; k < kStep; ++k) {
+    InjectOperands<n> x;
+    inject_operands<kRowPitch, kColumnPitch>(x, rows, columns, k);
+    inject_outer(tile, x);
+  }
+}
+
 }  // namespace vdn_delta::tile

@@ -81,13 +81,14 @@ VDN_DEVICE void square_rank1(SquareTile& tile, arch::Pair (&sum)[kSquarePairs][2
 }
 
 // tile(p, q) += sum over k = 0..7 of rows[k][p] * columns[k][q]. `rows` and `columns` point at this thread's first word
-// in panel row 0; the pitches are in words. Unrolled in full: docs/decisions/0007.
-template <int kRowPitch, int kColumnPitch>
+// in panel row 0; the pitches are in words. `kUnroll` k stand in a row: all eight where registers allow
+// (docs/decisions/0007), one in the compact kernel (docs/decisions/0009).
+template <int kRowPitch, int kColumnPitch, int kUnroll>
 VDN_DEVICE void square_update(SquareTile& tile, const float* rows, const float* columns) {
   arch::Pair sum[kSquarePairs][2];
   VDN_UNROLL
   for (int u = 0; u < kSquarePairs; ++u) sum[u][0] = sum[u][1] = arch::make_pair(0.0f, 0.0f);
-  VDN_UNROLL
+  VDN_UNROLL_BY(kUnroll)
   for (int k = 0; k < kStep; ++k) square_rank1(tile, sum, square_operands<kRowPitch, kColumnPitch>(rows, columns, k));
   VDN_UNROLL
   for (int u = 0; u < kSquarePairs; ++u) {

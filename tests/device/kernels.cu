@@ -26,6 +26,8 @@ __device__ void wait(int microseconds) {
 
 __global__ void spin_kernel(int microseconds) { wait(microseconds); }
 
+__global__ void crash_kernel() { __trap(); }
+
 __global__ void hold_kernel(int microseconds) { wait(microseconds); }
 
 __global__ void fill_kernel(std::uint32_t word, int words) {
@@ -37,7 +39,9 @@ __global__ void fill_kernel(std::uint32_t word, int words) {
 }
 
 __global__ void late_kernel(LateWrite write) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900  // before it there is no such launch, and nothing to trigger
   if (write.trigger) cudaTriggerProgrammaticLaunchCompletion();
+#endif
   wait(write.microseconds);
   const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
   const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
@@ -109,6 +113,11 @@ cudaError_t load_kernels() {
 
 cudaError_t spin(int microseconds, cudaStream_t stream) {
   spin_kernel<<<1, 1, 0, stream>>>(microseconds);
+  return cudaGetLastError();
+}
+
+cudaError_t crash(cudaStream_t stream) {
+  crash_kernel<<<1, 1, 0, stream>>>();
   return cudaGetLastError();
 }
 

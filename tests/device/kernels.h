@@ -17,6 +17,9 @@ cudaError_t load_kernels();
 // One thread that does nothing for so long.
 cudaError_t spin(int microseconds, cudaStream_t stream);
 
+// A kernel that ends in an error, with which the process's context is lost.
+cudaError_t crash(cudaStream_t stream);
+
 // `ctas` CTAs with all the shared memory that a CTA can have, so that each keeps a multiprocessor from other work.
 cudaError_t hold_multiprocessors(int ctas, int microseconds, cudaStream_t stream);
 

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The two variants side by side:
-//   - AUTO takes pair while one wave of clusters holds all matrices, and single beyond;
-//   - pair, single and AUTO have the same bits, around the waves of both, aligned and not, bad pivots among them;
-//   - a hundred thousand launches of pair at random n, half of them beside a kernel that takes multiprocessors away:
-//     they come to an end and have the bits of single.
+// The variants side by side:
+//   - AUTO takes pair while one wave of clusters holds all matrices, and what the table of AUTO says beyond;
+//   - all variants and AUTO have the same bits, around the waves of each, aligned and not, bad pivots among them;
+//   - a hundred thousand launches of pair and as many of compact at random n, half of them beside a kernel that takes
+//     multiprocessors away: they come to an end and have the bits of single.
 #include <algorithm>
 #include <random>
 #include <set>
 
 #include "call.h"
+#include "host/dispatch.h"
 
 namespace vdn_delta::test {
 namespace {
@@ -23,9 +24,9 @@ std::int64_t resident_clusters() {
   return plan.grid / plan.cluster;
 }
 
-bool has_both() {
-  if (variants().size() == 2) return true;
-  MESSAGE("this GPU does not run both variants: nothing to compare");
+bool has_all() {
+  if (variants().size() == host::kRows) return true;
+  MESSAGE("this GPU does not run all variants: nothing to compare");
   return false;
 }
 
@@ -42,18 +43,18 @@ Call forced(vdn_variant_t variant) {
 }
 
 TEST_CASE("device pair: AUTO takes it for one wave of clusters") {
-  if (!has_both()) return;
+  if (!has_all()) return;
   const std::int64_t clusters = resident_clusters();
   REQUIRE(clusters >= 1);
   CHECK(2 * clusters <= multiprocessors());
   CHECK(auto_variant(1) == VDN_VARIANT_PAIR);
   CHECK(auto_variant(clusters) == VDN_VARIANT_PAIR);
-  CHECK(auto_variant(clusters + 1) == VDN_VARIANT_SINGLE);
-  CHECK(auto_variant(VDN_DELTA_MAX_N) == VDN_VARIANT_SINGLE);
+  CHECK(auto_variant(clusters + 1) != VDN_VARIANT_PAIR);
+  CHECK(auto_variant(VDN_DELTA_MAX_N) != VDN_VARIANT_PAIR);
 }
 
-TEST_CASE("device pair: the bits of single, by itself and by AUTO") {
-  if (!has_both()) return;
+TEST_CASE("device pair: the bits of single, by pair, by compact and by AUTO") {
+  if (!has_all()) return;
   const std::int64_t clusters = resident_clusters();
   std::set<std::int64_t> sizes = {1, 2};
   if (!quick()) sizes.insert({65, 66, 67, 133, clusters, clusters + 1, 2 * clusters + 1, 4 * clusters + 1});
@@ -68,7 +69,7 @@ TEST_CASE("device pair: the bits of single, by itself and by AUTO") {
          {Offsets{}, Offsets{1, 2, 3, 1, 2, 3}, Offsets{1, 0, 0, 0, 0, 0}, Offsets{0, 0, 0, 0, 1, 0}}) {
       CAPTURE(offsets.A);
       CAPTURE(offsets.J);
-      for (const vdn_variant_t variant : {VDN_VARIANT_PAIR, VDN_VARIANT_AUTO}) {
+      for (const vdn_variant_t variant : {VDN_VARIANT_PAIR, VDN_VARIANT_COMPACT, VDN_VARIANT_AUTO}) {
         CAPTURE(static_cast<int>(variant));
         Call call = forced(variant);
         call.offsets = offsets;
@@ -101,13 +102,12 @@ void check_first(const Buffers& buffers, std::int64_t n, const Result& expected)
   CHECK(beyond == 0);
 }
 
-TEST_CASE("device pair: many launches") {
-  if (!has_both()) return;
+void launch_often(vdn_variant_t variant) {
   const int launches = quick() ? 40 : 100000, block = quick() ? 20 : 1000;
   Batch batch = model_batch(quick() ? 5 : 200, 112);
   support::break_pivot(batch.A.data() + 2 * kMatrix, 77);
   const Result expected = run(batch, forced(VDN_VARIANT_SINGLE));
-  Call call = forced(VDN_VARIANT_PAIR), shifted = call;
+  Call call = forced(variant), shifted = call;
   shifted.offsets = {1, 2, 3, 1, 2, 3};
   Buffers aligned(batch, call), unaligned(batch, shifted);
   Stream stream, busy;
@@ -125,12 +125,12 @@ TEST_CASE("device pair: many launches") {
     Buffers* buffers = nullptr;
     {
       // A launch waits while too many are pending: it would be here that a kernel without an end shows.
-      const Patience patience("a thousand launches of pair");
+      const Patience patience("a thousand launches");
       for (int launch = 0; launch < block; ++launch) {
         n = up_to(batch.n);
         buffers = up_to(8) == 1 ? &unaligned : &aligned;
         vdn_delta_options_t options = VDN_DELTA_OPTIONS_INIT;
-        options.variant = VDN_VARIANT_PAIR;
+        options.variant = variant;
         options.programmatic_launch = up_to(4) == 1;
         options.info = buffers->info().as<std::int32_t>();
         if (is_beside && launch % 10 == 0)
@@ -159,6 +159,14 @@ TEST_CASE("device pair: many launches") {
     one->enqueue(nullptr);
     CHECK(count_different(one->collect(), expected) == 0);
   }
+}
+
+TEST_CASE("device pair: many launches") {
+  if (has_all()) launch_often(VDN_VARIANT_PAIR);
+}
+
+TEST_CASE("device pair: many launches of compact") {
+  if (has_all()) launch_often(VDN_VARIANT_COMPACT);
 }
 
 }  // namespace

@@ -79,7 +79,6 @@ struct Fresh : fake::Runtime {
 int Fresh::next = 0;
 
 constexpr int kLarge = 227 * 1024, kSmall = 99 * 1024;
-std::string fallback() { return shim::holds_compact() ? "compact" : ""; }
 
 TEST_CASE("the arguments reach the kernel, and a prepared call is cudaGetDevice and the launch") {
   Fresh runtime;
@@ -173,28 +172,33 @@ TEST_CASE("Hopper and Blackwell data-centre GPUs take the kernel that is asked f
     CHECK(runtime.choice(shim::kPair, 5) == "pair");
     CHECK(runtime.grid == 10);
     CHECK(runtime.choice(shim::kAuto, 64) == "pair");
-    CHECK(runtime.choice(shim::kAuto, 132) == "single");
+    CHECK(runtime.choice(shim::kAuto, 132) == "compact");
+    CHECK(runtime.choice(shim::kCompact, 1) == "compact");
+    CHECK(runtime.choice(shim::kCompact) == "compact");
+    CHECK(runtime.grid == 132);
   }
 }
 
-TEST_CASE("where no cluster finds a place, single does the work of pair") {
+TEST_CASE("where no cluster finds a place, single does the work of pair, and AUTO goes on") {
   Fresh runtime;
   runtime.clusters = 0;
   CHECK(runtime.choice(shim::kPair, 1) == "single");
-  CHECK(runtime.choice(shim::kAuto, 1) == "single");
+  CHECK(runtime.choice(shim::kAuto, 1) == "compact");
 }
 
-TEST_CASE("GPUs without clusters, or with little shared memory, take the compact kernel or none") {
+TEST_CASE("GPUs without clusters, or with little shared memory, take the compact kernel") {
   for (const int capability : {80, 86, 87, 89}) {
     Fresh runtime(capability / 10, capability % 10, capability == 80 ? 163 * 1024 : kSmall, capability);
-    for (const auto variant : {shim::kDefault, shim::kPair, shim::kAuto}) CHECK(runtime.choice(variant) == fallback());
+    for (const auto variant : {shim::kDefault, shim::kPair, shim::kAuto}) CHECK(runtime.choice(variant) == "compact");
   }
+  Fresh consumer(12, 0, kSmall, 120);  // enough for pair
+  CHECK(consumer.choice(shim::kDefault) == "compact");
+  CHECK(consumer.choice(shim::kPair) == "pair");
   Fresh older(7, 5, 64 * 1024, 75);
   CHECK(older.choice(shim::kDefault) == "");
 }
 
 TEST_CASE("programmatic launch is not asked of a GPU that has none") {
-  if (!shim::holds_compact()) return;
   Fresh runtime(8, 9, kSmall, 89);
   shim::Call call = good_call(9);
   call.programmatic_launch = true;
@@ -204,8 +208,8 @@ TEST_CASE("programmatic launch is not asked of a GPU that has none") {
 
 TEST_CASE("code that was built for an older machine holds stubs, which are not launched") {
   Fresh runtime(9, 0, kLarge, 80);
-  CHECK(runtime.choice(shim::kDefault) == fallback());
-  CHECK(runtime.choice(shim::kPair) == fallback());
+  CHECK(runtime.choice(shim::kDefault) == "compact");
+  CHECK(runtime.choice(shim::kPair) == "compact");
 }
 
 TEST_CASE("a failed preparation is answered, not remembered") {
@@ -238,7 +242,7 @@ TEST_CASE("many threads prepare a device once") {
     });
   for (auto& thread : threads) thread.join();
   CHECK(failures == 0);
-  CHECK(runtime.prepares == (shim::holds_compact() ? 3 : 2));
+  CHECK(runtime.prepares == 3);
 }
 
 #ifdef VDN_TEST_TVM_FFI

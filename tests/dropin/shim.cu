@@ -15,6 +15,8 @@ namespace sglang {
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(vdn_delta_factors, (vdn_delta_factors::VdnDeltaFactorsKernel::run));
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(vdn_delta_factors_pair,
                               (vdn_delta_factors::FactorsKernel<vdn_delta_factors::Variant::kPair>::run));
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(vdn_delta_factors_compact,
+                              (vdn_delta_factors::FactorsKernel<vdn_delta_factors::Variant::kCompact>::run));
 }  // namespace sglang
 #endif
 
@@ -44,6 +46,7 @@ int launch(Variant variant, const Call& call, void* pointer) {
   switch (variant) {
     case kDefault: return vdn_delta_factors::launch(args, stream);
     case kSingle: return vdn_delta_factors::launch<vdn_delta_factors::Variant::kSingle>(args, stream);
+    case kCompact: return vdn_delta_factors::launch<vdn_delta_factors::Variant::kCompact>(args, stream);
     case kPair: return vdn_delta_factors::launch<vdn_delta_factors::Variant::kPair>(args, stream);
     default: return vdn_delta_factors::launch<vdn_delta_factors::Variant::kAuto>(args, stream);
   }
@@ -52,12 +55,6 @@ int launch(Variant variant, const Call& call, void* pointer) {
 const char* find_fault(const Call& call) { return vdn_delta_factors::find_fault(args_of(call)); }
 
 int prepare() { return vdn_delta_factors::prepare(); }
-
-bool holds_compact() {
-  for (const auto& room : vdn_delta_factors::vdn_delta::dropin::kRooms)
-    if (room.from < 90) return true;
-  return false;
-}
 
 Call call_of_defaults() {
   const vdn_delta_factors::Args args;

@@ -7,7 +7,7 @@
 
 namespace shim {
 
-enum Variant { kDefault, kSingle, kPair, kAuto };
+enum Variant { kDefault, kSingle, kPair, kCompact, kAuto };
 
 struct Call {
   float* transition;
@@ -24,7 +24,6 @@ struct Call {
 int launch(Variant variant, const Call& call, void* stream);  // a cudaError_t
 const char* find_fault(const Call& call);
 int prepare();            // a cudaError_t
-bool holds_compact();     // the room for machines without clusters
 Call call_of_defaults();  // what Args holds if nothing is set
 
 }  // namespace shim

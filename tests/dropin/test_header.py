@@ -6,8 +6,8 @@
 
 - Text: ASCII, an SPDX line, no include but of CUDA, the C++ library and tvm-ffi, every macro of its own undefined at
   the end. The check is tried on spoilt headers first.
-- Compiled for each machine that SGLang's load_jit may name, with load_jit's flags and warnings as errors, each within
-  60 seconds: as C++20 a unit as load_jit makes it, where the headers of tvm-ffi are found (TVM_FFI_CONFIG names their
+- Compiled for each machine that SGLang's load_jit may name, with load_jit's flags and warnings, spills among them, as
+  errors, each within 60 seconds: as C++20 a unit as load_jit makes it, where the headers of tvm-ffi are found (TVM_FFI_CONFIG names their
   tvm-ffi-config; else that of .venv, else of PATH), and as C++17 a unit with CUDA alone; for sm_90a all four.
 - Two units with the header link together, and export what they are to export and nothing else.
 
@@ -92,7 +92,8 @@ class Compiler:
         arch = int(re.match(r"\d+", machine)[0]) * 10
         command = [self.nvcc, f"-std=c++{std}", "-O3", "--expt-relaxed-constexpr", "-Xcompiler", "-fPIC",
                    f"-gencode=arch=compute_{machine},code=sm_{machine}", f"-DSGL_CUDA_ARCH={arch}",
-                   "-Xcompiler", "-Wall,-Wextra,-Werror", "-Werror", "all-warnings",
+                   "-Xcompiler", "-Wall,-Wextra,-Werror", "-Xptxas=-warn-spills,-warn-lmem-usage", "-Werror",
+                   "all-warnings",
                    f"-I{(header or self.header).parent}", *more, "-c", HERE / f"{name}.cu", "-o", out]
         start = time.monotonic()
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)

@@ -160,7 +160,7 @@ TEST_CASE("n = 0 succeeds, with NULL pointers, without a GPU, and writes nothing
 
 TEST_CASE("with good arguments and no GPU the answer is NO_DEVICE, and nothing is written") {
   if (!no_device()) return;  // this machine has a GPU, and these are host pointers
-  for (const vdn_variant_t variant : {VDN_VARIANT_AUTO, VDN_VARIANT_PAIR, VDN_VARIANT_SINGLE}) {
+  for (const vdn_variant_t variant : {VDN_VARIANT_AUTO, VDN_VARIANT_PAIR, VDN_VARIANT_SINGLE, VDN_VARIANT_COMPACT}) {
     Call call;
     call.options.variant = variant;
     call.options.info = call.info_words();

@@ -146,7 +146,7 @@ TEST_CASE("a forced variant that cannot run: UNSUPPORTED from call and plan, and
   CHECK(std::string(vdn_last_error_message()).find("pair") != std::string::npos);
   CHECK(runtime.launches == 0);
   REQUIRE(vdn_delta_plan(1, nullptr, -1, &plan) == VDN_STATUS_SUCCESS);
-  CHECK(plan.variant == VDN_VARIANT_SINGLE);
+  CHECK(plan.variant == VDN_VARIANT_COMPACT);
   CHECK(plan.device == 5);
   cudaSetDevice(0);
 }

@@ -101,12 +101,12 @@ TEST_CASE("variant") {
     CAPTURE(value);
     vdn_delta_options_t options = VDN_DELTA_OPTIONS_INIT;
     std::memcpy(&options.variant, &value, sizeof value);
-    value >= 0 && value <= 2 ? check_accepted(&options) : check_refused(&options);
+    value >= 0 && value <= 3 ? check_accepted(&options) : check_refused(&options);
   }
 }
 
 TEST_CASE("the host call takes every variant and programmatic launch, without effect") {
-  for (const vdn_variant_t variant : {VDN_VARIANT_AUTO, VDN_VARIANT_PAIR, VDN_VARIANT_SINGLE}) {
+  for (const vdn_variant_t variant : {VDN_VARIANT_AUTO, VDN_VARIANT_PAIR, VDN_VARIANT_SINGLE, VDN_VARIANT_COMPACT}) {
     Call call;
     call.options.variant = variant;
     call.options.programmatic_launch = 1;

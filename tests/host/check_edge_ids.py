@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The edges between the CTAs of a pair: docs/sync.md argues for exactly those that src/pair cites, and the faults that
-it names as seeded are there.
+it names as seeded, of pair and of compact, are there.
 
     check_edge_ids.py [ROOT]
 """
@@ -24,8 +24,8 @@ def main():
     wrong = [f"E{n} is cited in {', '.join(sorted(cited[n]))}, and docs/sync.md does not know it"
              for n in sorted(set(cited) - argued)]
     wrong += [f"docs/sync.md argues for E{n}, and nothing in src/pair cites it" for n in sorted(argued - set(cited))]
-    seeded = set(re.findall(r"`(pair-[a-z-]+)`", sync))
-    there = {path.stem for path in (root / "tests/emulator/faults").glob("pair-*.patch")}
+    seeded = set(re.findall(r"`((?:pair|compact)-[a-z-]+)`", sync))
+    there = {path.stem for path in (root / "tests/emulator/faults").glob("*.patch")}
     wrong += [f"docs/sync.md names the seeded fault {name}, which is not there" for name in sorted(seeded - there)]
     for line in wrong:
         print(line)

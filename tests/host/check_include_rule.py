@@ -15,14 +15,15 @@ from pathlib import Path
 
 CODE_SUFFIXES = {".h", ".hpp", ".cuh", ".cu", ".c", ".cpp"}
 LICENCE = "SPDX-License-Identifier: Apache-2.0"
-VARIANTS = ("pair", "single")
+VARIANTS = ("compact", "pair", "single")
 
 # What a room may include besides itself and the shared words; arrows go one way.
 ROOMS = {
     "api": {"host", "cpu", "api"},
-    "host": {"pair", "single", "host"},
+    "host": {"host", *VARIANTS},
     "cpu": {"cpu"},
-    "dropin": {"host", "dropin", "compact", *VARIANTS},
+    "dropin": {"host", "dropin", *VARIANTS},
+    "compact": {"phases", "tile", "arch", "compact"},
     "pair": {"phases", "tile", "arch", "pair"},
     "single": {"phases", "tile", "arch", "single"},
     "phases": {"tile", "arch", "phases"},
@@ -120,7 +121,7 @@ def check_source(report, root, name, path, text):
         report.lines(name, code, r"\basm\b|\b__asm(?:__)?\b|\b__CUDA_ARCH\w*", "asm and __CUDA_ARCH__ live in src/arch")
         report.lines(name, code, BARRIER, "barriers, shuffles and shared memory go through src/arch")
         if name not in LAUNCH_FILES:
-            report.lines(name, code, LAUNCH, "kernels are launched in src/{pair,single}/kernel.cu")
+            report.lines(name, code, LAUNCH, "kernels are launched in a variant's kernel.cu")
     if room not in VARIANTS and room != "arch" and name != "src/dropin/launch.cuh":
         report.lines(name, code, KERNEL_QUERY, "occupancy and attributes of a kernel sit beside it")
     if name not in DEVICE_FILES:

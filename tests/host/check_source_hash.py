@@ -19,7 +19,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 CHECKS = ("device", "memcheck", "racecheck", "synccheck", "initcheck")
-GPU_VARIANTS = ("pair", "single")
+GPU_VARIANTS = ("compact", "pair", "single")
 NAME = re.compile(r"(\d{4}-\d{2}-\d{2})-.+-(\d+)\.json")
 
 

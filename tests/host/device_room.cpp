@@ -5,6 +5,7 @@
 // ordinal of its own.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <string>
 #include <thread>
 #include <vector>
@@ -53,6 +54,7 @@ TEST_CASE("the first call prepares and launches, the next ones ask for the devic
   CHECK(runtime.enqueue() == VDN_STATUS_SUCCESS);
   CHECK(runtime.prepares == 1);
   CHECK(runtime.pair_prepares == 1);
+  CHECK(runtime.compact_prepares == 1);
   CHECK(runtime.launches == 1);
   CHECK(runtime.launched == VDN_VARIANT_SINGLE);
   CHECK(runtime.shape.grid == 396);
@@ -129,7 +131,7 @@ TEST_CASE("a failed preparation is reported, cleaned up and tried again") {
   CHECK(runtime.launches == 1);
 }
 
-TEST_CASE("AUTO on an H200: pair up to 66 matrices, single beyond; both can be forced") {
+TEST_CASE("AUTO on an H200: pair up to 66 matrices, then compact; each can be forced") {
   Fresh runtime;
   const struct {
     std::int64_t n;
@@ -138,10 +140,12 @@ TEST_CASE("AUTO on an H200: pair up to 66 matrices, single beyond; both can be f
   } cases[] = {
       {1, VDN_VARIANT_AUTO, VDN_VARIANT_PAIR, 2},
       {66, VDN_VARIANT_AUTO, VDN_VARIANT_PAIR, 132},
-      {67, VDN_VARIANT_AUTO, VDN_VARIANT_SINGLE, 67},
+      {67, VDN_VARIANT_AUTO, VDN_VARIANT_COMPACT, 67},
       {VDN_DELTA_MAX_N, VDN_VARIANT_AUTO, VDN_VARIANT_SINGLE, 396},
       {1, VDN_VARIANT_SINGLE, VDN_VARIANT_SINGLE, 1},
       {67, VDN_VARIANT_PAIR, VDN_VARIANT_PAIR, 132},
+      {1, VDN_VARIANT_COMPACT, VDN_VARIANT_COMPACT, 1},
+      {707, VDN_VARIANT_COMPACT, VDN_VARIANT_COMPACT, 132},
       {VDN_DELTA_MAX_N, VDN_VARIANT_PAIR, VDN_VARIANT_PAIR, 132},
   };
   for (const auto& c : cases) {
@@ -153,11 +157,12 @@ TEST_CASE("AUTO on an H200: pair up to 66 matrices, single beyond; both can be f
   }
   CHECK(runtime.prepares == 1);
   CHECK(runtime.pair_prepares == 1);
+  CHECK(runtime.compact_prepares == 1);
   runtime.check_clean();
 }
 
-// Pair is refused with words that hold `says`; AUTO and single go on, and nothing is left behind.
-void check_single_alone(Fresh& runtime, const std::string& says) {
+// Pair is refused with words that hold `says`; AUTO and the others go on, and nothing is left behind.
+void check_without_pair(Fresh& runtime, const std::string& says) {
   CHECK(host::prepare(-1, nullptr) == VDN_STATUS_SUCCESS);
   runtime.check_clean();
   CHECK(runtime.enqueue(1, VDN_VARIANT_PAIR) == VDN_STATUS_UNSUPPORTED);
@@ -165,41 +170,41 @@ void check_single_alone(Fresh& runtime, const std::string& says) {
   CHECK(message().find("pair") != std::string::npos);
   CHECK(message().find(says) != std::string::npos);
   CHECK(runtime.launches == 0);
-  for (const vdn_variant_t variant : {VDN_VARIANT_AUTO, VDN_VARIANT_SINGLE}) {
+  for (const vdn_variant_t variant : {VDN_VARIANT_AUTO, VDN_VARIANT_SINGLE, VDN_VARIANT_COMPACT}) {
     CHECK(runtime.enqueue(1, variant) == VDN_STATUS_SUCCESS);
-    CHECK(runtime.launched == VDN_VARIANT_SINGLE);
+    CHECK(runtime.launched == (variant == VDN_VARIANT_AUTO ? VDN_VARIANT_COMPACT : variant));
     CHECK(runtime.shape.grid == 1);
   }
   CHECK(runtime.prepares == 1);
   runtime.check_clean();
 }
 
-TEST_CASE("a device that holds no cluster (MIG, green contexts): pair is UNSUPPORTED, AUTO takes single") {
+TEST_CASE("a device that holds no cluster (MIG, green contexts): pair is UNSUPPORTED, AUTO goes on") {
   Fresh runtime;
   runtime.device.multiprocessors = 7;
   runtime.device.pair.clusters = 0;
-  check_single_alone(runtime, "cluster of 2");
+  check_without_pair(runtime, "cluster of 2");
 }
 
-TEST_CASE("a runtime that does not count clusters, whatever it answers, does not keep single from running") {
+TEST_CASE("a runtime that does not count clusters, whatever it answers, does not keep the others from running") {
   for (const cudaError_t error : {cudaErrorInvalidClusterSize, cudaErrorInvalidValue, cudaErrorNotSupported,
                                   cudaErrorInvalidConfiguration, cudaErrorMemoryAllocation, cudaErrorUnknown}) {
     CAPTURE(error);
     Fresh runtime;
     runtime.prepare_pair = error;
     runtime.device.pair.clusters = 5;  // not to be believed
-    check_single_alone(runtime, "cluster of 2");
+    check_without_pair(runtime, "cluster of 2");
   }
 }
 
-TEST_CASE("a pair that is not for this device does not keep single from running") {
+TEST_CASE("a pair that is not for this device does not keep the others from running") {
   for (const cudaError_t error : {cudaErrorNoKernelImageForDevice, cudaErrorInvalidClusterSize,
                                   cudaErrorUnsupportedPtxVersion, cudaErrorInvalidValue}) {
     CAPTURE(error);
     Fresh runtime;
     runtime.prepare_pair = error;
     runtime.device.pair = {448, error == cudaErrorInvalidValue ? 240000 : 120000, 0, 0};
-    check_single_alone(runtime, error == cudaErrorInvalidValue ? "240000" : "does not run");
+    check_without_pair(runtime, error == cudaErrorInvalidValue ? "240000" : "does not run");
   }
 }
 
@@ -227,12 +232,35 @@ TEST_CASE("a device in error is not taken for one without clusters") {
   CHECK(runtime.launched == VDN_VARIANT_PAIR);
 }
 
+TEST_CASE("a GPU older than 9.0: compact alone is asked and launched, and not as a programmatic launch") {
+  Fresh runtime;
+  runtime.device.capability_major = 8;
+  runtime.device.capability_minor = 6;
+  runtime.device.shared_bytes_limit = 101376;
+  runtime.device.multiprocessors = 84;
+  int word = 0;
+  for (const std::int64_t n : {std::int64_t{1}, VDN_DELTA_MAX_N}) {
+    CHECK(host::enqueue(some_params(n), VDN_VARIANT_AUTO, true, &word) == VDN_STATUS_SUCCESS);
+    CHECK(runtime.launched == VDN_VARIANT_COMPACT);
+    CHECK_FALSE(runtime.shape.programmatic_launch);
+    CHECK(runtime.shape.grid == std::min<std::int64_t>(n, 84));
+  }
+  CHECK(runtime.compact_prepares == 1);
+  CHECK(runtime.prepares == 0);
+  CHECK(runtime.pair_prepares == 0);
+  for (const vdn_variant_t variant : {VDN_VARIANT_PAIR, VDN_VARIANT_SINGLE}) {
+    CHECK(runtime.enqueue(1, variant) == VDN_STATUS_UNSUPPORTED);
+    CHECK(message().find("needs 9.0") != std::string::npos);
+  }
+  runtime.check_clean();
+}
+
 TEST_CASE("too little shared memory is UNSUPPORTED, with the figures, however the kernel says it") {
   for (const cudaError_t error : {cudaErrorInvalidValue, cudaSuccess}) {
     Fresh runtime;
     runtime.device.capability_major = 12;
     runtime.device.shared_bytes_limit = 101376;
-    runtime.device.kernel = runtime.device.pair = {160, 112640, 0, 0};
+    runtime.device.kernel = runtime.device.pair = runtime.device.compact = {160, 112640, 0, 0};
     runtime.prepare = error;
     CHECK(runtime.enqueue() == VDN_STATUS_UNSUPPORTED);
     CHECK(message().find("101376") != std::string::npos);
@@ -243,12 +271,13 @@ TEST_CASE("too little shared memory is UNSUPPORTED, with the figures, however th
 
 TEST_CASE("an older GPU is refused without asking the kernel") {
   Fresh runtime;
-  runtime.device.capability_major = 8;
-  runtime.device.capability_minor = 9;
+  runtime.device.capability_major = 7;
+  runtime.device.capability_minor = 5;
   CHECK(runtime.enqueue() == VDN_STATUS_UNSUPPORTED);
-  CHECK(message().find("8.9") != std::string::npos);
+  CHECK(message().find("7.5") != std::string::npos);
   CHECK(runtime.prepares == 0);
   CHECK(runtime.pair_prepares == 0);
+  CHECK(runtime.compact_prepares == 0);
   runtime.check_clean();
 }
 
@@ -310,6 +339,39 @@ TEST_CASE("preparing another device leaves the current one current, and serves l
 
   cudaSetDevice(runtime.ordinal);
   CHECK(runtime.enqueue() == VDN_STATUS_NOT_PREPARED);  // each device for itself
+}
+
+// A device of 16 multiprocessors that holds three clusters, one that holds none, and the usual one: what is learned
+// about one says nothing about another, whichever is asked first and from wherever.
+TEST_CASE("ARC-06: two devices that differ have each their own answer") {
+  Fresh runtime;
+  const int few = Fresh::next++, none = Fresh::next++;
+  runtime.others[few].multiprocessors = 16;
+  runtime.others[few].pair.clusters = 3;
+  runtime.others[none].multiprocessors = 7;
+  runtime.others[none].pair.clusters = 0;
+  CHECK(host::prepare(none, nullptr) == VDN_STATUS_SUCCESS);  // from the usual one
+  const struct {
+    int ordinal;
+    vdn_status_t pair;
+    int pair_grid, single_grid;  // of 707 matrices
+  } cases[] = {{runtime.ordinal, VDN_STATUS_SUCCESS, 132, 396},
+               {none, VDN_STATUS_UNSUPPORTED, 0, 21},
+               {few, VDN_STATUS_SUCCESS, 6, 48}};
+  for (int round = 0; round < 2; ++round) {
+    for (const auto& c : cases) {
+      CAPTURE(c.ordinal);
+      cudaSetDevice(c.ordinal);
+      runtime.shape = {};
+      CHECK(runtime.enqueue(707, VDN_VARIANT_PAIR) == c.pair);
+      CHECK(runtime.shape.grid == c.pair_grid);
+      CHECK(runtime.enqueue(707, VDN_VARIANT_SINGLE) == VDN_STATUS_SUCCESS);
+      CHECK(runtime.shape.grid == c.single_grid);
+    }
+  }
+  CHECK(runtime.prepares == 3);
+  cudaSetDevice(runtime.ordinal);
+  runtime.check_clean();
 }
 
 TEST_CASE("what went wrong on another device is told to the caller's thread") {

@@ -69,10 +69,10 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t, cudaStreamCaptureStatus* status)
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) {
   if (device < 0 || device >= runtime->devices) return answer(cudaErrorInvalidDevice);
   switch (attribute) {
-    case cudaDevAttrComputeCapabilityMajor: *value = runtime->device.capability_major; break;
-    case cudaDevAttrComputeCapabilityMinor: *value = runtime->device.capability_minor; break;
-    case cudaDevAttrMultiProcessorCount: *value = runtime->device.multiprocessors; break;
-    case cudaDevAttrMaxSharedMemoryPerBlockOptin: *value = runtime->device.shared_bytes_limit; break;
+    case cudaDevAttrComputeCapabilityMajor: *value = runtime->at(device).capability_major; break;
+    case cudaDevAttrComputeCapabilityMinor: *value = runtime->at(device).capability_minor; break;
+    case cudaDevAttrMultiProcessorCount: *value = runtime->at(device).multiprocessors; break;
+    case cudaDevAttrMaxSharedMemoryPerBlockOptin: *value = runtime->at(device).shared_bytes_limit; break;
     default: return answer(cudaErrorInvalidValue);
   }
   return answer(cudaSuccess);
@@ -103,7 +103,7 @@ int launch(vdn_variant_t variant, const Params& params, const LaunchShape& shape
 int prepare_pair(VariantFacts* facts) {
   ++runtime->pair_prepares;
   note_prepare();
-  *facts = runtime->device.pair;
+  *facts = runtime->at(fake::current_device()).pair;
   return answer(runtime->prepare_pair != cudaSuccess ? runtime->prepare_pair : runtime->prepare);
 }
 
@@ -111,10 +111,21 @@ int launch_pair(const Params& params, const LaunchShape& shape, void* stream) {
   return launch(VDN_VARIANT_PAIR, params, shape, stream);
 }
 
+int prepare_compact(VariantFacts* facts) {
+  ++runtime->compact_prepares;
+  note_prepare();
+  *facts = runtime->device.compact;
+  return answer(runtime->prepare);
+}
+
+int launch_compact(const Params& params, const LaunchShape& shape, void* stream) {
+  return launch(VDN_VARIANT_COMPACT, params, shape, stream);
+}
+
 int prepare_single(VariantFacts* facts) {
   ++runtime->prepares;
   note_prepare();
-  *facts = runtime->device.kernel;
+  *facts = runtime->at(fake::current_device()).kernel;
   return answer(runtime->prepare);
 }
 

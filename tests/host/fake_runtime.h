@@ -10,6 +10,7 @@
 #include <cuda_runtime_api.h>
 
 #include <atomic>
+#include <map>
 #include <string>
 
 #include "host/kernels.h"
@@ -21,25 +22,32 @@ struct Device {
   int capability_minor = 0;
   int multiprocessors = 132;
   int shared_bytes_limit = 227 * 1024;
-  vdn_delta::host::VariantFacts kernel{160, 70000, 3, 0};  // what prepare_single reports
-  vdn_delta::host::VariantFacts pair{448, 120000, 1, 66};  // what prepare_pair reports
+  vdn_delta::host::VariantFacts kernel{160, 70000, 3, 0};   // what prepare_single reports
+  vdn_delta::host::VariantFacts pair{448, 120000, 1, 66};   // what prepare_pair reports
+  vdn_delta::host::VariantFacts compact{640, 96000, 1, 0};  // what prepare_compact reports
 };
 
 struct Runtime {
   int devices = 64;
-  Device device;  // they are all alike
+  Device device;                 // they are all alike,
+  std::map<int, Device> others;  // but for these ordinals
+  const Device& at(int ordinal) const {
+    const auto found = others.find(ordinal);
+    return found == others.end() ? device : found->second;
+  }
   cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
 
   // What the next calls answer, if not success.
   cudaError_t get_device = cudaSuccess;
   cudaError_t is_capturing = cudaSuccess;
-  cudaError_t prepare = cudaSuccess;       // of both kernels
+  cudaError_t prepare = cudaSuccess;       // of all kernels
   cudaError_t prepare_pair = cudaSuccess;  // of pair, before `prepare`
   cudaError_t launch = cudaSuccess;
 
   // What was done.
   std::atomic<int> prepares{0};  // of single
   std::atomic<int> pair_prepares{0};
+  std::atomic<int> compact_prepares{0};
   std::atomic<int> launches{0};
   std::atomic<int> calls{0};              // of the runtime, cudaGetLastError included
   std::atomic<int> unsafe_in_capture{0};  // code loaded in a mode that would invalidate a capture

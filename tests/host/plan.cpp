@@ -32,7 +32,7 @@ VariantFacts& facts_of(DeviceFacts& facts, vdn_variant_t variant) {
   return facts.variants[r];
 }
 
-// A device on which single occupies `ctas_per_sm`, and which holds `clusters` of pair.
+// A device on which single and compact occupy `ctas_per_sm`, and which holds `clusters` of pair.
 DeviceFacts device(int major, int minor, int multiprocessors, int clusters, int ctas_per_sm = 1,
                    int shared_limit = 227 * 1024) {
   DeviceFacts facts;
@@ -43,6 +43,7 @@ DeviceFacts device(int major, int minor, int multiprocessors, int clusters, int 
   facts.shared_bytes_limit = shared_limit;
   facts_of(facts, VDN_VARIANT_PAIR) = {448, 120000, 1, clusters};
   facts_of(facts, VDN_VARIANT_SINGLE) = {160, 70000, ctas_per_sm, 0};
+  facts_of(facts, VDN_VARIANT_COMPACT) = {640, 96000, ctas_per_sm, 0};
   return facts;
 }
 
@@ -50,7 +51,7 @@ const DeviceFacts kH200 = device(9, 0, 132, 66);
 
 bool says(const Plan& plan, const std::string& words) { return std::string(plan.why).find(words) != std::string::npos; }
 
-TEST_CASE("the table: names and variants are distinct, both variants are held") {
+TEST_CASE("the table: names and variants are distinct, all variants are held") {
   for (int r = 0; r < kRows; ++r) {
     CAPTURE(r);
     CHECK(kDispatch[r].variant != VDN_VARIANT_AUTO);
@@ -71,7 +72,10 @@ TEST_CASE("the table of AUTO: no entry is hidden by one before it, each says how
     const host::AutoRule& rule = kAutoTable[e];
     const std::string known_by = rule.known_by;
     CHECK((known_by == "derived" || known_by.rfind("bench/records/", 0) == 0));
-    for (const double us : {rule.pair_first, rule.pair_next, rule.single_first, rule.single_next}) CHECK(us > 0);
+    for (const host::WaveTimes& times : rule.times) {
+      CHECK(times.first > 0);
+      CHECK(times.next > 0);
+    }
     // The device that it was written for finds it.
     const int capability = rule.capability == 0 ? 999 : rule.capability;
     const int multiprocessors = rule.multiprocessors == 0 ? 7 : rule.multiprocessors;
@@ -84,22 +88,36 @@ TEST_CASE("the table of AUTO: no entry is hidden by one before it, each says how
     CHECK(std::string(auto_rule(capability, 148).known_by) == "derived");
 }
 
-TEST_CASE("the rule: waves of both variants, their times, and 3 % to gain") {
-  const host::AutoRule rule = {90, 0, 20, 20, 40, 30, ""};  // clusters of 10, CTAs of 20: waves end together
-  const auto takes_pair = [&](std::int64_t n) { return host::prefers_pair(rule, n, 10, 20); };
-  CHECK(takes_pair(1));
-  CHECK(takes_pair(10));        // 20 against 40
-  CHECK_FALSE(takes_pair(11));  // 40 against 40
-  CHECK_FALSE(takes_pair(20));
-  CHECK(takes_pair(21));  // 60 against 70
-  CHECK(takes_pair(30));
-  CHECK_FALSE(takes_pair(31));  // 80 against 70
-  CHECK_FALSE(takes_pair(41));  // 100 against 100
-  const host::AutoRule close = {90, 0, 20, 20, 20.5, 20, ""};
-  CHECK_FALSE(host::prefers_pair(close, 1, 10, 20));  // 2.4 % are not enough
-  CHECK_FALSE(host::prefers_pair(rule, 1, 0, 20));
-  CHECK(host::prefers_pair(rule, 1, 10, 0));
-  CHECK_FALSE(host::prefers_pair(rule, VDN_DELTA_MAX_N, 1, INT_MAX));
+// Single, compact, pair.
+host::Units units(std::int64_t single, std::int64_t compact, std::int64_t pair) { return {{single, compact, pair}}; }
+
+TEST_CASE("the rule: waves of each variant, their times, and 3 % to gain") {
+  using host::fastest;
+  using host::kAutoCompact;
+  using host::kAutoPair;
+  using host::kAutoSingle;
+  // CTAs of 20, clusters of 10: waves end together.
+  const host::AutoRule rule = {90, 0, {{40, 30}, {36, 40}, {20, 20}}, ""};
+  const auto takes = [&](std::int64_t n) { return fastest(rule, n, units(20, 20, 10)); };
+  CHECK(takes(0) == kAutoPair);
+  CHECK(takes(1) == kAutoPair);
+  CHECK(takes(10) == kAutoPair);     // 20 against 40 and 36
+  CHECK(takes(11) == kAutoCompact);  // 40 against 40 and 36
+  CHECK(takes(20) == kAutoCompact);
+  CHECK(takes(21) == kAutoPair);  // 60 against 70 and 76
+  CHECK(takes(30) == kAutoPair);
+  CHECK(takes(31) == kAutoSingle);  // 80 against 70 and 76
+  CHECK(takes(41) == kAutoSingle);  // 100 against 100 and 116
+  // 2.4 % are not enough, whichever is the plainer one.
+  CHECK(fastest({90, 0, {{20.5, 20}, {20, 20}, {20, 20}}, ""}, 1, units(20, 20, 10)) == kAutoSingle);
+  CHECK(fastest({90, 0, {{30, 20}, {20.5, 20}, {20, 20}}, ""}, 1, units(20, 20, 10)) == kAutoCompact);
+  // What cannot run is not taken, however fast it were.
+  CHECK(fastest(rule, 1, units(20, 20, 0)) == kAutoCompact);
+  CHECK(fastest(rule, 1, units(20, 0, 0)) == kAutoSingle);
+  CHECK(fastest(rule, 1000, units(0, 0, 10)) == kAutoPair);
+  CHECK(fastest(rule, 1000, units(0, 20, 0)) == kAutoCompact);
+  CHECK(fastest(rule, 1, units(0, 0, 0)) == host::kAutoVariants);
+  CHECK(fastest(rule, VDN_DELTA_MAX_N, units(INT_MAX, 1, 1)) == kAutoSingle);
 }
 
 TEST_CASE("every row can be forced, whatever n is; a row that is not held is refused") {
@@ -120,15 +138,16 @@ TEST_CASE("every row can be forced, whatever n is; a row that is not held is ref
       CHECK(refused.status == VDN_STATUS_UNSUPPORTED);
       CHECK(refused.row == nullptr);
       CHECK(says(refused, rows[r].name));
-      // AUTO takes the other one, preferred or not.
+      // AUTO takes another one, preferred or not.
       const Plan other = make_plan(kH200, n, VDN_VARIANT_AUTO, rows);
       CHECK(other.status == VDN_STATUS_SUCCESS);
-      CHECK(other.row == &rows[1 - r]);
+      CHECK(other.row != nullptr);
+      CHECK(other.row != &rows[r]);
     }
   }
 }
 
-TEST_CASE("AUTO: pair for one wave of clusters, and where three of them meet two waves of single") {
+TEST_CASE("AUTO: pair for one wave of clusters; and everywhere a variant that the table says is good") {
   const struct {
     const char* name;
     DeviceFacts facts;
@@ -150,30 +169,42 @@ TEST_CASE("AUTO: pair for one wave of clusters, and where three of them meet two
     CAPTURE(c.name);
     const std::int64_t edge = c.clusters;
     const std::int64_t sms = c.facts.multiprocessors;
+    const host::AutoRule& rule = auto_rule(host::capability_of(c.facts), c.facts.multiprocessors);
+    const double pair_first = rule.times[host::kAutoPair].first, pair_next = rule.times[host::kAutoPair].next;
     for (const std::int64_t n : {std::int64_t{0}, std::int64_t{1}, edge - 1, edge, edge + 1, 2 * edge, sms, sms + 1,
                                  3 * edge, 3 * edge + 1, 5 * edge, 8 * sms, VDN_DELTA_MAX_N}) {
       if (n < 0) continue;
       CAPTURE(n);
       const Plan plan = make_plan(c.facts, n, VDN_VARIANT_AUTO);
       REQUIRE(plan.status == VDN_STATUS_SUCCESS);
-      const bool is_pair = edge > 0 && (n <= edge || (n > sms && n <= 3 * edge));
-      CHECK(plan.row->variant == (is_pair ? VDN_VARIANT_PAIR : VDN_VARIANT_SINGLE));
+      const bool is_pair = plan.row->variant == VDN_VARIANT_PAIR;
+      CHECK((is_pair || edge == 0 || n > edge));
+      CHECK((!is_pair || edge > 0));
       CHECK(plan.grid == (is_pair ? 2 * std::min(n, edge) : std::min(n, sms)));
       CHECK(std::string(plan.why).empty());
       // It is the plan of that variant, forced.
       const Plan forced = make_plan(c.facts, n, plan.row->variant);
       CHECK(forced.row == plan.row);
       CHECK(forced.grid == plan.grid);
+      // By the table no other one is faster by more than what has to be gained at each of the two comparisons.
+      const auto more = [n](std::int64_t wave) { return static_cast<double>(n > 0 ? (n - 1) / wave : 0); };
+      const auto time = [&](vdn_variant_t variant) {
+        const host::WaveTimes& one = rule.times[variant == VDN_VARIANT_SINGLE ? host::kAutoSingle : host::kAutoCompact];
+        return variant == VDN_VARIANT_PAIR ? pair_first + pair_next * more(edge) : one.first + one.next * more(sms);
+      };
+      for (const Row& row : kDispatch) {
+        if (row.variant == VDN_VARIANT_PAIR && edge == 0) continue;
+        CHECK(time(row.variant) >= 0.97 * 0.97 * time(plan.row->variant));
+      }
     }
   }
-  for (int n = 1; n <= 1000; ++n) {
+  for (int n = 1; n <= 132; ++n) {
     CAPTURE(n);
-    const bool is_pair = n <= 66 || (n >= 133 && n <= 198);
-    CHECK(make_plan(kH200, n, VDN_VARIANT_AUTO).row->variant == (is_pair ? VDN_VARIANT_PAIR : VDN_VARIANT_SINGLE));
+    CHECK(make_plan(kH200, n, VDN_VARIANT_AUTO).row->variant == (n <= 66 ? VDN_VARIANT_PAIR : VDN_VARIANT_COMPACT));
   }
 }
 
-TEST_CASE("no cluster fits: pair is refused with the reason, AUTO and single go on") {
+TEST_CASE("no cluster fits: pair is refused with the reason, AUTO and the others go on") {
   const DeviceFacts facts = device(9, 0, 7, 0);
   for (const std::int64_t n : {std::int64_t{1}, VDN_DELTA_MAX_N}) {
     const Plan pair = make_plan(facts, n, VDN_VARIANT_PAIR);
@@ -183,50 +214,57 @@ TEST_CASE("no cluster fits: pair is refused with the reason, AUTO and single go 
     CHECK(says(pair, "cluster of 2"));
     CHECK(says(pair, "variant pair"));
     CHECK(says(pair, "7 multiprocessors"));
-    for (const vdn_variant_t variant : {VDN_VARIANT_AUTO, VDN_VARIANT_SINGLE}) {
+    for (const vdn_variant_t variant : {VDN_VARIANT_AUTO, VDN_VARIANT_SINGLE, VDN_VARIANT_COMPACT}) {
       const Plan plan = make_plan(facts, n, variant);
       CHECK(plan.status == VDN_STATUS_SUCCESS);
-      CHECK(plan.row->variant == VDN_VARIANT_SINGLE);
+      CHECK(plan.row->variant != VDN_VARIANT_PAIR);
+      CHECK((variant == VDN_VARIANT_AUTO || plan.row->variant == variant));
     }
   }
 }
 
-TEST_CASE("where single cannot run, AUTO takes pair for every n") {
-  DeviceFacts facts = device(11, 0, 20, 10);
-  facts_of(facts, VDN_VARIANT_SINGLE) = {};
-  for (const std::int64_t n : {std::int64_t{1}, std::int64_t{10}, std::int64_t{11}, VDN_DELTA_MAX_N}) {
-    const Plan plan = make_plan(facts, n, VDN_VARIANT_AUTO);
-    CHECK(plan.status == VDN_STATUS_SUCCESS);
-    CHECK(plan.row->variant == VDN_VARIANT_PAIR);
-    CHECK(plan.grid == 2 * std::min<std::int64_t>(n, 10));
-    CHECK(make_plan(facts, n, VDN_VARIANT_SINGLE).status == VDN_STATUS_UNSUPPORTED);
+TEST_CASE("AUTO takes the one that can run, whichever it is, for every n") {
+  constexpr vdn_variant_t kAll[] = {VDN_VARIANT_PAIR, VDN_VARIANT_SINGLE, VDN_VARIANT_COMPACT};
+  for (const vdn_variant_t only : kAll) {
+    CAPTURE(static_cast<int>(only));
+    DeviceFacts facts = device(11, 0, 20, 10);
+    for (const vdn_variant_t variant : kAll)
+      if (variant != only) facts_of(facts, variant) = {};
+    for (const std::int64_t n : {std::int64_t{1}, std::int64_t{10}, std::int64_t{11}, VDN_DELTA_MAX_N}) {
+      const Plan plan = make_plan(facts, n, VDN_VARIANT_AUTO);
+      CHECK(plan.status == VDN_STATUS_SUCCESS);
+      CHECK(plan.row->variant == only);
+      CHECK(plan.grid ==
+            (only == VDN_VARIANT_PAIR ? 2 * std::min<std::int64_t>(n, 10) : std::min<std::int64_t>(n, 20)));
+      for (const vdn_variant_t variant : kAll)
+        CHECK((make_plan(facts, n, variant).status == VDN_STATUS_SUCCESS) == (variant == only));
+    }
   }
 }
 
-TEST_CASE("capabilities") {
+TEST_CASE("capabilities: compact from 8.0 on, the others from 9.0 on") {
   const struct {
     int major, minor;
-    vdn_status_t status;
-  } cases[] = {
-      {7, 0, VDN_STATUS_UNSUPPORTED}, {8, 0, VDN_STATUS_UNSUPPORTED}, {8, 9, VDN_STATUS_UNSUPPORTED},
-      {9, 0, VDN_STATUS_SUCCESS},     {10, 0, VDN_STATUS_SUCCESS},    {10, 3, VDN_STATUS_SUCCESS},
-      {11, 0, VDN_STATUS_SUCCESS},    {12, 0, VDN_STATUS_SUCCESS},    {12, 1, VDN_STATUS_SUCCESS},
-  };
+  } cases[] = {{7, 0}, {7, 5}, {8, 0}, {8, 6}, {8, 9}, {9, 0}, {10, 0}, {10, 3}, {11, 0}, {12, 0}, {12, 1}};
   for (const auto& c : cases) {
     CAPTURE(c.major);
     CAPTURE(c.minor);
-    for (const vdn_variant_t variant : {VDN_VARIANT_AUTO, VDN_VARIANT_SINGLE, VDN_VARIANT_PAIR}) {
+    for (const vdn_variant_t variant : {VDN_VARIANT_AUTO, VDN_VARIANT_SINGLE, VDN_VARIANT_PAIR, VDN_VARIANT_COMPACT}) {
+      CAPTURE(static_cast<int>(variant));
+      const bool needs_hopper = variant == VDN_VARIANT_SINGLE || variant == VDN_VARIANT_PAIR;
       const Plan plan = make_plan(device(c.major, c.minor, 100, 50, 2), 1000, variant);
-      CHECK(plan.status == c.status);
-      CHECK((plan.row != nullptr) == (c.status == VDN_STATUS_SUCCESS));
-      if (c.status == VDN_STATUS_SUCCESS) {
-        CHECK(plan.row->variant == (variant == VDN_VARIANT_PAIR ? VDN_VARIANT_PAIR : VDN_VARIANT_SINGLE));
-        CHECK(plan.grid == (variant == VDN_VARIANT_PAIR ? 100 : 200));
+      const bool runs = c.major >= (needs_hopper ? 9 : 8);
+      CHECK(plan.status == (runs ? VDN_STATUS_SUCCESS : VDN_STATUS_UNSUPPORTED));
+      CHECK((plan.row != nullptr) == runs);
+      if (runs) {
+        CHECK((c.major >= 9 || plan.row->variant == VDN_VARIANT_COMPACT));
+        CHECK((variant == VDN_VARIANT_AUTO || plan.row->variant == variant));
+        CHECK(plan.grid == (plan.row->variant == VDN_VARIANT_PAIR ? 100 : 200));
         CHECK(std::string(plan.why).empty());
       } else {
         // The message names the device's capability and the one that is needed.
         CHECK(says(plan, std::to_string(c.major) + "." + std::to_string(c.minor)));
-        CHECK(says(plan, "9.0"));
+        CHECK(says(plan, needs_hopper ? "9.0" : "8.0"));
       }
     }
   }
@@ -235,7 +273,7 @@ TEST_CASE("capabilities") {
 TEST_CASE("a device whose shared memory is too small is told so, with both figures") {
   DeviceFacts facts = device(12, 0, 170, 0, 0, 99 * 1024);
   for (VariantFacts& kernel : facts.variants) kernel = {160, 110 * 1024, 0, 0};
-  for (const vdn_variant_t variant : {VDN_VARIANT_AUTO, VDN_VARIANT_SINGLE, VDN_VARIANT_PAIR}) {
+  for (const vdn_variant_t variant : {VDN_VARIANT_AUTO, VDN_VARIANT_SINGLE, VDN_VARIANT_PAIR, VDN_VARIANT_COMPACT}) {
     const Plan plan = make_plan(facts, 1, variant);
     CHECK(plan.status == VDN_STATUS_UNSUPPORTED);
     CHECK(says(plan, "12.0"));
@@ -247,7 +285,7 @@ TEST_CASE("a device whose shared memory is too small is told so, with both figur
 TEST_CASE("a device for which there is no code is told so") {
   DeviceFacts facts = device(13, 0, 170, 0);
   for (VariantFacts& kernel : facts.variants) kernel = {};
-  for (const vdn_variant_t variant : {VDN_VARIANT_AUTO, VDN_VARIANT_SINGLE, VDN_VARIANT_PAIR}) {
+  for (const vdn_variant_t variant : {VDN_VARIANT_AUTO, VDN_VARIANT_SINGLE, VDN_VARIANT_PAIR, VDN_VARIANT_COMPACT}) {
     const Plan plan = make_plan(facts, 1, variant);
     CHECK(plan.status == VDN_STATUS_UNSUPPORTED);
     CHECK(says(plan, "does not run"));

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The operators in compiled code: the bits of eager code, refused calls refused; on the CPU and on a GPU.
 
-Field reports PYT-02, PYT-03, PYT-04, PYT-05, PYT-12 (CONTRIBUTING.md)."""
+Field reports PYT-02, PYT-03, PYT-04, PYT-05, PYT-12, STR-06 (CONTRIBUTING.md)."""
 import importlib.util
 import os
 import shutil
@@ -130,6 +130,19 @@ class OnGpu(Compiled, Case):
                 torch.compiler.cudagraph_mark_step_begin()
                 got = [x.clone() for x in compiled(*inputs)]
                 self.assertSameBits(got, vdn_delta_factors(*inputs), f"{mode}, call {seed}")
+
+    def test_graphs_on_another_stream(self):
+        compiled = torch.compile(vdn_delta_factors, fullgraph=True, mode="reduce-overhead")
+        other = torch.cuda.Stream()
+        for seed in range(6):
+            inputs = self.inputs(3, seed=seed)
+            wanted = vdn_delta_factors(*inputs)
+            torch.cuda.synchronize()
+            torch.compiler.cudagraph_mark_step_begin()
+            with torch.cuda.stream(other if seed >= 3 else torch.cuda.default_stream()):
+                got = [x.clone() for x in compiled(*inputs)]
+            torch.cuda.synchronize()
+            self.assertSameBits(got, wanted, f"call {seed}")
 
 
 if __name__ == "__main__":

@@ -100,7 +100,7 @@ class Running(Case):
         inputs = inputs_of(300)
         whole = vdn_delta_factors(*inputs, variant="single")
         for n in (1, 2, 65, 66, 67, 132, 133, 147, 198, 199, 295, 297, 300):
-            for variant in ("auto", "pair", "single"):
+            for variant in ("auto", "pair", "single", "compact"):
                 got = vdn_delta_factors(*[x[300 - n:].clone() for x in inputs], variant=variant)
                 self.assertSameBits(got, [x[300 - n:] for x in whole], f"{variant}, the last {n}")
 

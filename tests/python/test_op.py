@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """vdn_delta_factors as a function: values, shapes, bits, refused calls, out and info; on the CPU and on a GPU.
 
-Field reports SHP-13, MEM-06, MEM-07, PYT-02, PYT-03, PYT-06, PYT-09, CPU-04, CPU-12 (CONTRIBUTING.md)."""
+Field reports SHP-13, MEM-06, MEM-07, PYT-02, PYT-03, PYT-06, PYT-07, PYT-09, CPU-04, CPU-12 (CONTRIBUTING.md)."""
 import threading
 import unittest
 
@@ -129,7 +129,7 @@ class Operation:
     def test_variants(self):
         inputs = self.inputs(3)
         auto = vdn_delta_factors(*inputs)
-        for variant in ("pair", "single"):
+        for variant in ("pair", "single", "compact"):
             self.assertSameBits(vdn_delta_factors(*inputs, variant=variant), auto, variant)
         with self.assertRaisesRegex(ValueError, "'double'"):
             vdn_delta_factors(*inputs, variant="double")
@@ -248,6 +248,30 @@ class Operation:
             got = vdn_delta_factors(A.clone().requires_grad_(), B, alpha)
         self.assertSameBits(got, vdn_delta_factors(A, B, alpha), "without grad mode")
         self.assertFalse(got[0].requires_grad)
+
+    def test_calls_leave_nothing_on_tensors(self):
+        # Tensors that live long and require grad, as parameters do: no hook, no graph, whatever the number of calls.
+        inputs = [x.clone().requires_grad_() for x in self.inputs(1)]
+
+        def left():
+            return [(x.grad_fn, x._backward_hooks, getattr(x, "_post_accumulate_grad_hooks", None), x._version)
+                    for x in inputs]
+
+        before, out = left(), tuple(torch.empty_like(x) for x in inputs[:2])
+        for _ in range(100):
+            with torch.no_grad():
+                got = vdn_delta_factors(*inputs)
+                vdn_delta_factors(*inputs, out=out)
+            self.assertEqual([x.grad_fn for x in (*got, *out)], [None] * 4)
+            with self.assertRaisesRegex(ValueError, "not differentiable"):
+                vdn_delta_factors(*inputs)
+        self.assertEqual(left(), before)
+        nodes = []
+        node = inputs[0].expand_as(inputs[0]).grad_fn.next_functions[0][0]  # the accumulator, where hooks would be
+        while node is not None:
+            nodes.append(type(node).__name__)
+            node = node.next_functions[0][0] if node.next_functions else None
+        self.assertEqual(nodes, ["AccumulateGrad"])
 
     def test_operator_check(self):
         for args in (self.inputs(2, 3), self.inputs(1), tuple(x[:0] for x in self.inputs(1))):

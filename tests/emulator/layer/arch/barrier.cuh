@@ -11,10 +11,6 @@ template <int id, int threads>
 void barrier_sync(Where where = here()) {
   machine().barrier_sync(id, threads, where);
 }
-template <int id, int threads>
-void barrier_arrive(Where where = here()) {
-  machine().barrier_arrive(id, threads, where);
-}
 inline void cta_sync(Where where = here()) { machine().barrier_sync(0, 0, where); }
 inline void warp_sync(Where where = here()) { machine().warp_sync(where); }
 

@@ -40,6 +40,7 @@ Smem& dynamic_shared() {
 }
 
 constexpr bool kHasClusters = true;
+constexpr bool kHasLargeShared = true;
 inline void refuse(Where = here()) {}  // of no emulated machine
 
 inline void wait_for_predecessor() { machine().wait_for_predecessor(); }
