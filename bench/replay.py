@@ -8,14 +8,14 @@ from collections import defaultdict
 # Bytes a clock between an SM and the L2; of the stores: 64 KB in 2191 clocks (docs/pair-timeline.svg).
 SM_LOAD_BYTES, SM_STORE_BYTES = 64, 32
 
-# Clocks, of a Hopper; nothing tells that a Blackwell's differ by more than a few. Loads from shared memory, shuffles and
-# reciprocals: measured on an H200 by dependent chains (28 with the loop around them), 33 for 16 bytes as published; an
-# mbarrier: half of a published round trip of 123; st.async to the other CTA: measured one way.
+# Clocks, of a Hopper; nothing tells that a Blackwell's differ by more than a few. Loads from shared memory, shuffles
+# and reciprocals: measured on an H200 by dependent chains (28 with the loop around them), 33 for 16 bytes as published;
+# an mbarrier: half of a published round trip of 123; st.async to the other CTA: measured one way.
 SHARED_LATENCY = {32: 28, 64: 30, 128: 33}
 SHUFFLE_LATENCY, MUFU_LATENCY = 24, 24
 STORE_READ_LATENCY = 12  # until a store has read its registers
 GLOBAL_LATENCY, BULK_LATENCY = 300, 470
-BARRIER_LATENCY, NAMED_BARRIER_LATENCY, PEER_LATENCY = 60, 24, 250
+BARRIER_LATENCY, PEER_LATENCY = 60, 250
 OTHER_LATENCY = 20  # of what has a scoreboard and is none of these
 # What the FMA pipe and the ALU take for a warp instruction, in clocks; everything else is only issued.
 FMA_PIPE = {"FFMA": 1, "FMUL": 1, "FADD": 1, "FFMA2": 2, "FMUL2": 2, "FADD2": 2, "IMAD": 2, "HFMA2": 1}

@@ -39,7 +39,8 @@ def check_command_line():
     expect(result.returncode == 0 and all(name in result.stdout for name in options), "--help names options", result)
     result = run(BENCH, "--list")
     expect(result.returncode == 0 and "cpu" in result.stdout, "--list", result)
-    for wrong in (["--nonsense"], ["--n", "0"], ["--n", "1,x"], ["--n", "3..1"], ["--n", "1..3:0"], ["--n", "1..x"], ["--mode", "fast"], ["--samples"], ["--compare", "a"],
+    for wrong in (["--nonsense"], ["--n", "0"], ["--n", "1,x"], ["--n", "3..1"], ["--n", "1..3:0"], ["--n", "1..x"],
+                  ["--n", "1..3:"], ["--n", "1..1000000"], ["--mode", "fast"], ["--samples"], ["--compare", "a"],
                   ["--accuracy", "-1"], ["--variant", ","]):
         result = run(BENCH, *wrong)
         expect(result.returncode == 2 and not result.stdout, f"{wrong} is refused with exit code 2", result)
@@ -119,10 +120,12 @@ def check_tuning(folder):
     expect("compact, which loses 12.0 %" in result.stdout, "--tune: where the entry is wrong", result)
     result = tune(folder, {74: (10, 17, 16), 148: (20, 18, 17), 222: (30, 40, 41), 296: (40, 32, 33)},
                   {"capability": "10.3"}, 74, 148)
-    expect(result.stdout.splitlines()[-1:] == [entry(103, 148, (18, 14), (17, 16), (10, 10))], "--tune, another GPU", result)
+    expect(result.stdout.splitlines()[-1:] == [entry(103, 148, (18, 14), (17, 16), (10, 10))], "--tune, another GPU",
+           result)
     for what, result in (("no sizes", tune(folder, {}, {"capability": "9.0"})),
                          ("no full wave", tune(folder, {n: h200[n] for n in (1, 67, 133)}, {"capability": "9.0"})),
-                         ("no compact", tune(folder, {n: times[:2] for n, times in h200.items()}, {"capability": "9.0"})),
+                         ("no compact", tune(folder, {n: times[:2] for n, times in h200.items()},
+                                             {"capability": "9.0"})),
                          ("no capability", tune(folder, h200, {})),
                          ("no clusters", tune(folder, h200, {"capability": "9.0"}, 0)),
                          ("no record", run(BENCH, "--tune", folder / "missing.json"))):
