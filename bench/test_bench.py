@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The bench as a program: its command line, its record, the comparison of two records, and the plot.
+"""The bench as a program: its command line, its record, the comparison of two records, the plot, and bench/tail.
 
     test_bench.py BENCH PLOT
 """
@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from xml.etree import ElementTree
 
 BENCH, PLOT = sys.argv[1:]
 failures = []
@@ -40,7 +41,7 @@ def check_command_line():
     result = run(BENCH, "--list")
     expect(result.returncode == 0 and "cpu" in result.stdout, "--list", result)
     for wrong in (["--nonsense"], ["--n", "0"], ["--n", "1,x"], ["--n", "3..1"], ["--n", "1..3:0"], ["--n", "1..x"],
-                  ["--n", "1..3:"], ["--n", "1..1000000"], ["--mode", "fast"], ["--samples"], ["--compare", "a"],
+                  ["--n", "1..3:"], ["--n", "1..9999999"], ["--mode", "fast"], ["--samples"], ["--compare", "a"],
                   ["--accuracy", "-1"], ["--variant", ","]):
         result = run(BENCH, *wrong)
         expect(result.returncode == 2 and not result.stdout, f"{wrong} is refused with exit code 2", result)
@@ -50,20 +51,20 @@ def check_command_line():
 
 def check_record(folder):
     path = folder / "record.json"
-    result = run(BENCH, "--mode", "cpu", "--n", "1..3:2", "--accuracy", "2", "--samples", "3", "--threads", "2",
+    result = run(BENCH, "--mode", "cpu", "--n", "1..3:2,4,2..2", "--accuracy", "2", "--samples", "3", "--threads", "2",
                  "--baseline", "none", "--json", path)
     expect(result.returncode == 0, "a small CPU run passes", result)
     record = json.loads(path.read_text(encoding="utf-8"))
     timings = [row for row in record["results"] if "us_median" in row]
     errors = [row for row in record["results"] if "err_T" in row]
-    expect([row["n"] for row in timings] == [1, 3], "a timing row per n")
+    expect([row["n"] for row in timings] == [1, 3, 4, 2], "a timing row per n, ranges too")
     expect(all(row["us_p10"] <= row["us_median"] <= row["us_p90"] for row in timings), "spreads")
     expect(all(row["samples"] == 3 for row in timings), "--samples")
     expect(len(errors) == 22 and all(row["verdict"] == "OK" for row in errors), "an error row per case, all OK")
     expect(record["checks"]["accuracy"] == "passed", "accuracy counts as checked")
     expect(record["checks"]["device"] == "not run", "the bench does not claim checks that it did not run")
     result = run(BENCH, "--plot-data", path)
-    expect(result.stdout.count("\ntiming\t") == 2 and result.stdout.count("\nerror\t") == 22, "--plot-data", result)
+    expect(result.stdout.count("\ntiming\t") == 4 and result.stdout.count("\nerror\t") == 22, "--plot-data", result)
     result = run(sys.executable, PLOT, path, "--out", folder)
     expect(result.returncode == 0 and "<svg" in (folder / "errors.svg").read_text(encoding="utf-8"), "plot", result)
 
@@ -84,6 +85,42 @@ def check_comparison(folder):
     verdicts = {line.split()[2]: line.split()[-1] for line in result.stdout.splitlines() if line.startswith("single")}
     wanted = {"1": "faster", "2": "slower", "3": "undecided", "4": "undecided"}
     expect(verdicts == wanted, f"--compare says {wanted}, got {verdicts}", result)
+
+
+def curve(folder, sizes, edge, name="2026-11-30-x-2.json"):
+    """A record of times at these sizes on a GPU of 10 multiprocessors, with a step of `edge` us at each full wave."""
+    def us(n):
+        return 30 + 2 * n / 10 + edge * ((n - 1) // 10)
+
+    rows = [{**timing(n, us(n), 0.1), "auto": True} for n in sizes]
+    rows += [timing(n, 1.2 * us(n), 0.1, "pair") for n in sizes if n <= 60]
+    path = folder / name
+    path.write_text(json.dumps({"gpu": "X", "date": "2026-01-01", "multiprocessors": 10, "results": rows}),
+                    encoding="utf-8")
+    return path
+
+
+def check_curve(folder):
+    for count, wanted, unwanted in ((100, "curve.svg", "time.svg"), (99, "time.svg", "curve.svg")):
+        out = folder / f"figures-{count}"
+        result = run(sys.executable, PLOT, curve(folder, range(1, count + 1), 0), "--out", out)
+        expect(result.returncode == 0 and (out / wanted).exists() and not (out / unwanted).exists(),
+               f"plot: {wanted} of {count} sizes", result)
+    picture = ElementTree.parse(folder / "figures-100" / "curve.svg")
+    lines = [line for line in picture.iter("{http://www.w3.org/2000/svg}polyline") if line.get("points").count(",") > 2]
+    texts = {text.text for text in picture.iter("{http://www.w3.org/2000/svg}text")}
+    expect(sorted(line.get("points").count(",") for line in lines) == [60, 100, 100],
+           "plot: a line for AUTO and for each variant")
+    expect({"AUTO", "vdn_delta, single", "vdn_delta, pair"} <= texts and "vdn_delta, compact" not in texts,
+           f"plot: the legend of a curve, {texts}")
+
+    tail = Path(PLOT).parent / "tail"
+    for what, edge, sizes, code in (("a smooth curve", 0, range(1, 101), 0), ("steps", 20, range(1, 101), 1),
+                                    ("an edge left out", 0, [n for n in range(1, 101) if n != 51], 1)):
+        result = run(sys.executable, tail, curve(folder, sizes, edge))
+        expect(result.returncode == code, f"tail: {what}", result)
+    result = run(sys.executable, tail, curve(folder, range(1, 101), 0), "--wave", "200")
+    expect(result.returncode == 1, "tail: a curve shorter than a wave", result)
 
 
 VARIANTS = ("pair", "single", "compact")
@@ -137,6 +174,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         check_record(Path(folder))
         check_comparison(Path(folder))
+        check_curve(Path(folder))
         check_tuning(Path(folder))
     print(f"{len(failures)} failures")
     return 1 if failures else 0
