@@ -329,8 +329,8 @@ TEST_CASE("STR-09: a stream of another device is refused, before anything is pre
   CHECK(runtime.launches == 0);
   CHECK(runtime.prepares == 0);
   // The special handles belong to every device, and are not asked about.
-  for (void* const special : {static_cast<void*>(nullptr), static_cast<void*>(cudaStreamLegacy),
-                              static_cast<void*>(cudaStreamPerThread)})
+  for (void* const special :
+       {static_cast<void*>(nullptr), static_cast<void*>(cudaStreamLegacy), static_cast<void*>(cudaStreamPerThread)})
     CHECK(host::enqueue(some_params(5), VDN_VARIANT_AUTO, false, special) == VDN_STATUS_SUCCESS);
   runtime.stream_owner = -1;
   CHECK(host::enqueue(some_params(5), VDN_VARIANT_AUTO, false, stream) == VDN_STATUS_SUCCESS);
