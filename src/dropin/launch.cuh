@@ -249,20 +249,6 @@ inline int choose_room(const Device& device, Variant variant, std::int64_t n) {
   return room_of[v];
 }
 
-// Whether `stream` is one of another device than the current one: no error to the runtime of CUDA 13, the kernel would
-// run there, with this device's plan and pointers. What cannot be asked is taken for good; the special handles are.
-inline bool is_foreign(cudaStream_t stream, std::ptrdiff_t current) {
-  if (stream == nullptr || stream == cudaStreamLegacy || stream == cudaStreamPerThread) return false;
-#if CUDART_VERSION >= 12080
-  int owner = -1;
-  if (cudaStreamGetDevice(stream, &owner) == cudaSuccess) return owner != current;
-  (void)cudaGetLastError();
-#else
-  (void)current;
-#endif
-  return false;
-}
-
 // Enqueues one kernel on `stream`, of the current device, and returns: no allocation, no synchronization, and after the
 // first call on a device nothing but the launch. n = 0 launches nothing. Can be captured into a graph.
 template <Variant variant = Variant::kSingle>
@@ -271,7 +257,6 @@ cudaError_t launch(const Args& args, cudaStream_t stream) {
   if (args.n == 0) return cudaSuccess;
   const Device* device = nullptr;
   cudaError_t error = prepare(&device);
-  if (error == cudaSuccess && is_foreign(stream, device - &device_slot(0))) return cudaErrorInvalidResourceHandle;
   if (error == cudaSuccess) {
     const Params params{args.A,    args.B, args.alpha,   args.transition, args.injection,
                         args.info, args.n, args.a_scale, args.b_scale};

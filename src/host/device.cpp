@@ -187,25 +187,6 @@ vdn_status_t refuse_in_capture(void* stream, int device) noexcept {
               "first call on device %d inside a stream capture: call vdn_delta_prepare before capturing", device);
 }
 
-// A stream of another device is no error to the runtime of CUDA 13: the kernel would run there, with this device's plan
-// and pointers. The three special handles are streams of whichever device is current.
-vdn_status_t refuse_foreign(void* stream, int device) noexcept {
-  static std::atomic<bool> can_ask{true};
-  const auto handle = static_cast<cudaStream_t>(stream);
-  if (handle == nullptr || handle == cudaStreamLegacy || handle == cudaStreamPerThread) return VDN_STATUS_SUCCESS;
-  if (!can_ask.load(std::memory_order_relaxed)) return VDN_STATUS_SUCCESS;
-  int owner = device;
-  const cudaError_t error = cudaStreamGetDevice(handle, &owner);
-  if (error == cudaErrorCallRequiresNewerDriver || error == cudaErrorNotSupported) {  // the driver is older than 12.8
-    (void)cudaGetLastError();
-    can_ask.store(false, std::memory_order_relaxed);
-    return VDN_STATUS_SUCCESS;
-  }
-  if (error != cudaSuccess) return translate(error, "cudaStreamGetDevice");
-  if (owner == device) return VDN_STATUS_SUCCESS;
-  return fail(VDN_STATUS_INVALID_ARGUMENT, "stream is one of device %d, but device %d is current", owner, device);
-}
-
 }  // namespace
 
 vdn_status_t prepare(int device, DeviceFacts* facts) noexcept {
@@ -233,8 +214,6 @@ vdn_status_t device_facts(int device, DeviceFacts* facts) noexcept {
 vdn_status_t enqueue(const Params& params, vdn_variant_t variant, bool programmatic_launch, void* stream) noexcept {
   int device = -1;
   vdn_status_t status = current_device(&device);
-  if (status != VDN_STATUS_SUCCESS) return status;
-  status = refuse_foreign(stream, device);
   if (status != VDN_STATUS_SUCCESS) return status;
   const Slot& slot = slots[device];
   if (!slot.ready.load(std::memory_order_acquire)) {

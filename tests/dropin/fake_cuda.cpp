@@ -78,11 +78,6 @@ cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode* mode) {
   return answer(cudaSuccess);
 }
 
-cudaError_t cudaStreamGetDevice(cudaStream_t, int* device) {
-  *device = runtime->stream_owner >= 0 ? runtime->stream_owner : fake::current;
-  return answer(cudaSuccess);
-}
-
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
   switch (attribute) {
     case cudaDevAttrComputeCapabilityMajor: *value = runtime->capability_major; break;

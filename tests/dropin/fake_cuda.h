@@ -20,8 +20,7 @@ struct Runtime {
   int multiprocessors = 132;
   int shared_bytes_limit = 227 * 1024;
   int clusters = 66;
-  int stream_owner = -1;  // the device of every stream; -1: the current one
-  int code = 90;          // the machine that the loaded code was built for
+  int code = 90;  // the machine that the loaded code was built for
   cudaError_t get_attributes = cudaSuccess, set_attribute = cudaSuccess, launch = cudaSuccess;  // what they answer
 
   // What was done.

@@ -66,11 +66,6 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t, cudaStreamCaptureStatus* status)
   return answer(runtime->is_capturing);
 }
 
-cudaError_t cudaStreamGetDevice(cudaStream_t, int* device) {
-  *device = runtime->stream_owner >= 0 ? runtime->stream_owner : fake::current;
-  return answer(runtime->stream_device);
-}
-
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) {
   if (device < 0 || device >= runtime->devices) return answer(cudaErrorInvalidDevice);
   switch (attribute) {

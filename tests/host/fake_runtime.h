@@ -36,12 +36,10 @@ struct Runtime {
     return found == others.end() ? device : found->second;
   }
   cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
-  int stream_owner = -1;  // the device of every stream; -1: the current one
 
   // What the next calls answer, if not success.
   cudaError_t get_device = cudaSuccess;
   cudaError_t is_capturing = cudaSuccess;
-  cudaError_t stream_device = cudaSuccess;
   cudaError_t prepare = cudaSuccess;       // of all kernels
   cudaError_t prepare_pair = cudaSuccess;  // of pair, before `prepare`
   cudaError_t launch = cudaSuccess;
