@@ -38,7 +38,7 @@ extern "C" {
 
 typedef enum vdn_status_t {
   VDN_STATUS_SUCCESS = 0,
-  VDN_STATUS_INVALID_ARGUMENT = 1, /* a value out of its range, a misaligned pointer, a stream of another device */
+  VDN_STATUS_INVALID_ARGUMENT = 1, /* a value out of its range, a misaligned pointer, a stream that is none */
   VDN_STATUS_NULL_POINTER = 2,     /* a required pointer is NULL */
   VDN_STATUS_OVERLAP = 3,          /* T, J or info overlaps an input or each other */
   VDN_STATUS_UNSUPPORTED = 4,      /* a variant or a GPU that this build cannot serve */
@@ -130,9 +130,11 @@ typedef struct vdn_delta_plan_t {
  *     NOT_PREPARED       this is the first call on the current device and `stream` is being captured: call
  *                        vdn_delta_prepare, or this function once outside a capture, first. The capture stays valid
  *     UNSUPPORTED        the GPU is older than compute capability 8.0, or cannot hold a kernel; PAIR or SINGLE is
- * forced on one older than 9.0, or SINGLE on one whose CTAs have less than 223 KB of shared memory, as 12.x; PAIR is
- * forced and no cluster fits on the GPU, as on a MIG slice or in a green context with few multiprocessors and by the
- * CUDA runtime while preparing or launching: INVALID_ARGUMENT   `stream` is no stream of the current device
+ *                        forced on one older than 9.0, or SINGLE on one whose CTAs have less than 223 KB of shared
+ *                        memory, as 12.x; PAIR is forced and no cluster fits on the GPU, as on a MIG slice or in a
+ *                        green context with few multiprocessors
+ * and by the CUDA runtime while preparing or launching:
+ *     INVALID_ARGUMENT   the runtime knows no such stream
  *     OUT_OF_MEMORY      the kernels could not be loaded for lack of memory
  *     CUDA_ERROR         anything else, such as an error left by earlier work on the device
  * The runtime's own last error (cudaGetLastError) is left clean after a failure.
@@ -143,12 +145,13 @@ typedef struct vdn_delta_plan_t {
  * 128 x 128 entries, and no other matrix is affected. A NaN in B reaches the same row of J alone, one in alpha the same
  * row of T alone, and neither sets info.
  *
- * Stream: `stream` is a cudaStream_t of the current device. NULL is the legacy default stream, also where the caller
- * was built for per-thread default streams; cudaStreamLegacy and cudaStreamPerThread are passed through. The kernel is
- * enqueued and the call returns, before it has run: outputs and info are valid when the work before them in the stream
- * is done. No synchronization, no allocation, no other work on any stream. The first call on a device also does what
- * vdn_delta_prepare does, which may load code. Prepared calls can be captured into a graph, as one kernel node. Host
- * pointers are never read through.
+ * Stream: `stream` is a cudaStream_t of the current device. One of another device is not noticed: the runtime of CUDA
+ * 13 runs the kernel there, with this device's plan, and to ask it for a stream's device breaks captures. NULL is the
+ * legacy default stream, also where the caller was built for per-thread default streams; cudaStreamLegacy and
+ * cudaStreamPerThread are passed through. The kernel is enqueued and the call returns, before it has run: outputs and
+ * info are valid when the work before them in the stream is done. No synchronization, no allocation, no other work on
+ * any stream. The first call on a device also does what vdn_delta_prepare does, which may load code. Prepared calls can
+ * be captured into a graph, as one kernel node. Host pointers are never read through.
  *
  * Thread-safety: any number of threads, on the same or different devices and streams.
  *
