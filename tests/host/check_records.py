@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The newest GPU record of each kind of GPU has the shape that users count on (field reports SHP-16, SHP-17).
+"""The newest GPU record of each kind of GPU whose checks all passed has the shape that users count on (field reports SHP-16, SHP-17).
 
     check_records.py [--self-test]
 
@@ -26,7 +26,7 @@ def newest(folder):
     for path in folder.glob("*.json"):
         match = re.fullmatch(r"(\d{4}-\d\d-\d\d)-(.+)-(\d+)", path.stem)
         record = json.loads(path.read_text(encoding="utf-8"))
-        if match and "gpu" in record:
+        if match and "gpu" in record and all(check == "passed" for check in record["checks"].values()):
             key = (match[1], int(match[3]))
             if match[2] not in found or key > found[match[2]][0]:
                 found[match[2]] = (key, path.name, record)
