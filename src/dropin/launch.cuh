@@ -191,7 +191,8 @@ inline cudaError_t ask_room(const Room& room, const Device& device, int shared_b
 }
 
 // Loads the kernels on the current device, sets their attributes and asks for their occupancy; at once if that has been
-// done. From any number of threads. Without it the first launch on a device does the same.
+// done. From any number of threads. Without it the first launch on a device does the same. An error that the caller has
+// left pending on this thread is lost by it.
 inline cudaError_t prepare(const Device** prepared = nullptr) {
   int ordinal = -1;
   cudaError_t error = cudaGetDevice(&ordinal);

@@ -158,6 +158,12 @@ vdn_status_t prepare_other(int device, DeviceFacts* facts) noexcept {
   return status == VDN_STATUS_SUCCESS ? status : fail(status, "%s", message);
 }
 
+// In place, if the caller has no error pending: the functions that prepare lose it, or answer with it. Each thread has
+// its own last error.
+vdn_status_t prepare_quietly(int device, DeviceFacts* facts) noexcept {
+  return cudaPeekAtLastError() == cudaSuccess ? prepare_current(device, facts) : prepare_other(device, facts);
+}
+
 bool has_slot(int device) noexcept { return device >= 0 && device < kMaxDevices; }
 
 // The current device as an ordinal that has a slot.
@@ -193,7 +199,7 @@ vdn_status_t prepare(int device, DeviceFacts* facts) noexcept {
   int current = -1;
   const vdn_status_t status = current_device(&current);
   if (status != VDN_STATUS_SUCCESS) return status;
-  if (device == -1 || device == current) return prepare_current(current, facts);
+  if (device == -1 || device == current) return prepare_quietly(current, facts);
   if (!has_slot(device)) return fail(VDN_STATUS_INVALID_ARGUMENT, "device %d does not exist", device);
   return prepare_other(device, facts);
 }
@@ -218,7 +224,7 @@ vdn_status_t enqueue(const Params& params, vdn_variant_t variant, bool programma
   const Slot& slot = slots[device];
   if (!slot.ready.load(std::memory_order_acquire)) {
     status = refuse_in_capture(stream, device);
-    if (status == VDN_STATUS_SUCCESS) status = prepare_current(device, nullptr);
+    if (status == VDN_STATUS_SUCCESS) status = prepare_quietly(device, nullptr);
     if (status != VDN_STATUS_SUCCESS) return status;
   }
   const Plan plan = make_plan(slot.facts, params.n, variant);

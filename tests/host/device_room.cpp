@@ -80,6 +80,21 @@ TEST_CASE("a success leaves the caller's own pending error alone") {
   fake::set_last_error(cudaSuccess);
 }
 
+TEST_CASE("STR-12: preparing leaves the caller's own pending error alone, and is not misled by it") {
+  for (const bool by_a_call : {false, true}) {
+    CAPTURE(by_a_call);
+    Fresh runtime;
+    fake::set_last_error(cudaErrorInvalidConfiguration);
+    CHECK((by_a_call ? runtime.enqueue() : host::prepare(-1, nullptr)) == VDN_STATUS_SUCCESS);
+    CHECK(fake::last_error() == cudaErrorInvalidConfiguration);
+    CHECK(runtime.prepares == 1);
+    CHECK(runtime.prepared_device == runtime.ordinal);
+    CHECK(fake::current_device() == runtime.ordinal);
+    CHECK(runtime.launches == (by_a_call ? 1 : 0));
+    fake::set_last_error(cudaSuccess);
+  }
+}
+
 TEST_CASE("unprepared in a capture: refused, nothing loaded, nothing enqueued, nothing left behind") {
   Fresh runtime;
   for (const cudaError_t answer : {cudaSuccess, cudaErrorStreamCaptureImplicit}) {

@@ -51,6 +51,8 @@ cudaError_t cudaGetLastError() {
   return std::exchange(fake::last, cudaSuccess);
 }
 
+cudaError_t cudaPeekAtLastError() { return fake::last; }
+
 const char* cudaGetErrorName(cudaError_t error) {
   return error == cudaErrorMemoryAllocation ? "cudaErrorMemoryAllocation" : "cudaErrorOther";
 }
@@ -84,7 +86,9 @@ namespace vdn_delta::host {
 
 namespace {
 
+// Like the real functions, which lose an error that was pending.
 void note_prepare() {
+  fake::last = cudaSuccess;
   runtime->prepared_device = fake::current_device();
   if (fake::capture_mode() != cudaStreamCaptureModeRelaxed) ++runtime->unsafe_in_capture;
 }
