@@ -98,8 +98,8 @@ Patience::~Patience() { waits_for = nullptr; }
 
 int main(int argc, char** argv) {
   doctest::Context context(argc, argv);
-  // Test cases to leave out, as doctest's --test-case-exclude: where a sanitizer runs the program, its arguments are not
-  // for the caller to choose.
+  // Test cases to leave out, as doctest's --test-case-exclude: where a sanitizer runs the program, its arguments are
+  // not for the caller to choose.
   const char* skip = std::getenv("VDN_TEST_SKIP");
   if (skip != nullptr && *skip != 0) context.addFilter("test-case-exclude", skip);
   const char* reason = why_not();
