@@ -23,7 +23,7 @@ MACHINES = ("sm_90", "sm_100")
 COMPILATION_FAILED = 6
 # Bytes of stack frame. The assembler of 13.0, with which the kernels are tuned, needs none; that of 12.9 spills a few
 # registers here.
-STACK = {("single", "sm_100"): 48}
+STACK = {("compact", "sm_90"): 32, ("single", "sm_100"): 48}
 
 HEADERS = {
     "cfloat": "#define FLT_MAX 3.402823466e+38f\n",
@@ -117,7 +117,7 @@ def main():
         sys.exit(f"NVRTC {nvrtc.version}, wanted {VERSION}")
     sources = {path.parent.name: path.read_text(encoding="utf-8") for path in sorted(ROOT.glob("src/*/kernel.cu"))}
 
-    room, source = next(iter(sources.items()))
+    room, source = next(item for item in sources.items() if (item[0], "sm_90") not in STACK)
     local_array = "\n__global__ void f(int* x) { int y[64] = {}; for (int i = 0; i < 99; ++i) y[x[i] & 63] += i;" \
                   " x[0] = y[x[1] & 63]; }\n"
     assert not faults(nvrtc, source, room, "sm_90")
