@@ -36,16 +36,16 @@ struct AutoRule {
   int capability;                  // 10 * major + minor; 0: any
   int multiprocessors;             // of the device or of its MIG slice; 0: any
   WaveTimes times[kAutoVariants];  // by AutoVariant
-  const char* known_by;            // the record in bench/records that holds all variants' times, or "derived"
+  const char* known_by;            // the record in bench/records that the times are from, or "derived"
 };
 
-// The first entry that fits counts; the last one fits every device. The times of compact were measured
-// on an H200, but are in no record that holds all of them yet (docs/decisions/0009).
+// The first entry that fits counts; the last one fits every device. The times of compact are younger than the record:
+// measured on an H200 too, but no record holds all of them yet (docs/decisions/0009).
 // clang-format off
 inline constexpr AutoRule kAutoTable[] = {
-    // capability  SMs   single        compact       pair: first, next  known by
-    {  90,         132, {{35.8, 29.5}, {32.1, 37.8}, {19.3, 18.3}},     "bench/records/2026-11-30-h200-2.json"},  // an H200
-    {  0,          0,   {{35.8, 29.5}, {32.1, 37.8}, {19.3, 18.3}},     "derived"},  // the others: the H200's
+    // capability  SMs   single        compact       pair         known by: times are first, next
+    {  90,         132, {{35.8, 29.5}, {32.1, 37.8}, {19.3, 18.3}},  "bench/records/2026-11-30-h200-2.json"},  // H200
+    {  0,          0,   {{35.8, 29.5}, {32.1, 37.8}, {19.3, 18.3}},  "derived"},  // the others: the H200's
 };
 // clang-format on
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The newest GPU record of each kind of GPU whose checks all passed has the shape that users count on (field reports SHP-16, SHP-17).
+"""The newest GPU record of each kind of GPU whose checks all passed has the shape that users count on (field reports
+SHP-16, SHP-17).
 
     check_records.py [--self-test]
 
@@ -8,6 +9,7 @@ Times of one call in a graph, by the variant that AUTO takes:
 - beyond the first wave the time for a matrix does not rise with n: it is at most 15 % above that of any smaller n, of
   which a wave that is filled in part costs 9 % at the most so far;
 - at every n the call is faster than the chain of four library calls.
+And the records that src/host/auto_rule.h names are there.
 """
 import json
 import re
@@ -16,7 +18,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 CLIFF = 1.15
-# Below, a launch is what takes the time. 132 multiprocessors of an H200, 148 of a B200: both fill a wave with 132.
+# Below, a launch is what takes the time. A wave of an H200; of a B200 it would fill 132 of 148 multiprocessors.
 FIRST_WAVE = 132
 
 
@@ -57,6 +59,13 @@ def check(record):
     return cliffs(record) + slower_than_the_chain(record)
 
 
+def absent(rules, folder):
+    """Records that the table of AUTO names and that are not kept."""
+    names = re.findall(r'"bench/records/([^"]*)"', rules)
+    return [f"the table of AUTO names {name}" for name in names if not (folder / name).is_file()] or (
+        [] if names else ["the table of AUTO names no record"])
+
+
 def self_test():
     def made_up(change=None):
         rows = {n: (0.25 * n, 1.5 * n) for n in (1, 132, 198, 264, 5656)}
@@ -75,6 +84,8 @@ def self_test():
     ):
         if bool(check(record)) != expected:
             sys.exit(f"self-test: {what}: {check(record)}")
+    if not absent('"bench/records/none.json"', ROOT / "bench/records") or not absent("", ROOT / "bench/records"):
+        sys.exit("self-test: a record that is not there is not missed")
     print("each rule can fail")
     return 0
 
@@ -84,6 +95,7 @@ def main():
         return self_test()
     records = newest(ROOT / "bench/records")
     wrong = [f"{name}: {fault}" for name, record in records.values() for fault in check(record)]
+    wrong += absent((ROOT / "src/host/auto_rule.h").read_text(encoding="utf-8"), ROOT / "bench/records")
     print("\n".join(wrong))
     print(f"{', '.join(name for name, _ in records.values()) or 'no record'}: {len(wrong)} mistakes")
     return 1 if wrong or not records else 0
