@@ -118,7 +118,7 @@ int launch_pair(const Params& params, const LaunchShape& shape, void* stream) {
 int prepare_compact(VariantFacts* facts) {
   ++runtime->compact_prepares;
   note_prepare();
-  *facts = runtime->device.compact;
+  *facts = runtime->at(fake::current_device()).compact;
   return answer(runtime->prepare);
 }
 
