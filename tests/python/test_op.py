@@ -4,10 +4,11 @@
 Field reports SHP-13, MEM-06, MEM-07, PYT-02, PYT-03, PYT-06, PYT-07, PYT-09, CPU-04, CPU-12 (CONTRIBUTING.md)."""
 import threading
 import unittest
+from unittest import mock
 
 import torch
 from support import DIM, Case, chain, error, needs_gpu, reference, shifted, silu_inputs
-from vdn_delta import can_use_vdn_delta_factors, vdn_delta_factors
+from vdn_delta import _library, can_use_vdn_delta_factors, vdn_delta_factors
 
 
 class Operation:
@@ -301,14 +302,16 @@ class OnCpu(Operation, Case):
 
     def test_number_of_threads(self):
         inputs = self.inputs(6)
-        kept = torch.get_num_threads()
+        kept, results = torch.get_num_threads(), []
         try:
-            torch.set_num_threads(1)
-            one = vdn_delta_factors(*inputs)
-            torch.set_num_threads(3)
-            self.assertSameBits(vdn_delta_factors(*inputs), one, "with three threads")
+            for threads in (1, 3):
+                torch.set_num_threads(threads)
+                with mock.patch.object(_library, "factors_host", wraps=_library.factors_host) as call:
+                    results.append(vdn_delta_factors(*inputs))
+                self.assertEqual([one.args[-1] for one in call.call_args_list], [threads])
         finally:
             torch.set_num_threads(kept)
+        self.assertSameBits(*results, "with three threads")
 
 
 @needs_gpu
