@@ -10,6 +10,7 @@
 #include "compact/kernel.cu"  // room compact
 #include "dropin/system.h"
 #include "host/auto_rule.h"
+#include "host/runtime.h"
 #include "pair/kernel.cu"  // room pair
 #include "params.h"
 #include "shape.h"
@@ -143,37 +144,6 @@ inline Device& device_slot(int ordinal) {
   return devices[ordinal];
 }
 
-// While alive, this thread may load code though a stream is being captured, here or on another thread, and no capture
-// is invalidated by it.
-class RelaxedCapture {
- public:
-  RelaxedCapture() { exchange(); }
-  ~RelaxedCapture() { exchange(); }
-  RelaxedCapture(const RelaxedCapture&) = delete;
-  RelaxedCapture& operator=(const RelaxedCapture&) = delete;
-
- private:
-  void exchange() {
-    if (cudaThreadExchangeStreamCaptureMode(&mode_) != cudaSuccess) (void)cudaGetLastError();
-  }
-  cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
-};
-
-// Whether the error says "this code cannot run here" rather than "something went wrong".
-inline bool means_unsupported(cudaError_t error) {
-  switch (error) {
-    case cudaErrorNoKernelImageForDevice:
-    case cudaErrorInvalidDeviceFunction:
-    case cudaErrorInvalidKernelImage:
-    case cudaErrorInvalidClusterSize:
-    case cudaErrorInvalidPtx:
-    case cudaErrorUnsupportedPtxVersion:
-    case cudaErrorJitCompilerNotFound:
-    case cudaErrorJitCompilationDisabled: return true;
-    default: return false;
-  }
-}
-
 // Whether and how many of the room's units the current device can hold. The machine's own number is not enough: a
 // program may have been built for an older one, and then the code that its driver takes is the stub.
 inline cudaError_t ask_room(const Room& room, const Device& device, int shared_bytes_limit, int* units) {
@@ -187,7 +157,7 @@ inline cudaError_t ask_room(const Room& room, const Device& device, int shared_b
   if (error == cudaSuccess) *units = facts.units;
   if (error == cudaSuccess) return error;
   (void)cudaGetLastError();
-  return means_unsupported(error) || facts.shared_bytes > shared_bytes_limit ? cudaSuccess : error;
+  return host::means_unsupported(error, facts.shared_bytes, shared_bytes_limit) ? cudaSuccess : error;
 }
 
 // Loads the kernels on the current device, sets their attributes and asks for their occupancy; at once if that has been
@@ -203,7 +173,7 @@ inline cudaError_t prepare(const Device** prepared = nullptr) {
   if (device.ready.load(std::memory_order_acquire)) return cudaSuccess;
   const std::lock_guard<std::mutex> lock(device.mutex);
   if (device.ready.load(std::memory_order_relaxed)) return cudaSuccess;
-  const RelaxedCapture relaxed;
+  const host::RelaxedCapture relaxed;
   int major = 0, minor = 0, shared_bytes_limit = 0;
   const struct {
     cudaDeviceAttr attribute;

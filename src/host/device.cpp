@@ -15,6 +15,7 @@
 #include <type_traits>
 
 #include "error.h"
+#include "runtime.h"
 
 namespace vdn_delta::host {
 namespace {
@@ -53,22 +54,6 @@ vdn_status_t translate(cudaError_t error, const char* what) noexcept {
   return fail(status, "%s: %s (%s)%s", what, cudaGetErrorString(error), cudaGetErrorName(error), hint);
 }
 
-// While alive, this thread may load code though a stream is being captured, here or on another thread, and no capture
-// is invalidated by it.
-class RelaxedCapture {
- public:
-  RelaxedCapture() noexcept { exchange(); }
-  ~RelaxedCapture() { exchange(); }
-  RelaxedCapture(const RelaxedCapture&) = delete;
-  RelaxedCapture& operator=(const RelaxedCapture&) = delete;
-
- private:
-  void exchange() noexcept {
-    if (cudaThreadExchangeStreamCaptureMode(&mode_) != cudaSuccess) (void)cudaGetLastError();
-  }
-  cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
-};
-
 // Single attributes, not cudaDeviceProp: its fields come and go between toolkits.
 vdn_status_t read_attributes(int device, DeviceFacts* facts) noexcept {
   const struct {
@@ -88,22 +73,6 @@ vdn_status_t read_attributes(int device, DeviceFacts* facts) noexcept {
   return VDN_STATUS_SUCCESS;
 }
 
-// Errors that say "this code cannot run on this device" rather than "something went wrong". A shared-memory size beyond
-// the device's limit is an invalid value to the runtime.
-bool means_unsupported(cudaError_t error, const VariantFacts& kernel, const DeviceFacts& facts) noexcept {
-  switch (error) {
-    case cudaErrorNoKernelImageForDevice:
-    case cudaErrorInvalidDeviceFunction:
-    case cudaErrorInvalidKernelImage:
-    case cudaErrorInvalidClusterSize:
-    case cudaErrorInvalidPtx:
-    case cudaErrorUnsupportedPtxVersion:
-    case cudaErrorJitCompilerNotFound:
-    case cudaErrorJitCompilationDisabled: return true;
-    default: return error == cudaErrorInvalidValue && kernel.shared_bytes > facts.shared_bytes_limit;
-  }
-}
-
 // Asks every variant that this build holds and this device may run. `device` is current.
 vdn_status_t ask_variants(DeviceFacts* facts) noexcept {
   for (int r = 0; r < kRows; ++r) {
@@ -117,7 +86,8 @@ vdn_status_t ask_variants(DeviceFacts* facts) noexcept {
     const bool only_clusters = row.cluster > 1 && kernel.ctas_per_sm > 0;
     kernel.clusters = 0;
     if (!only_clusters) kernel.ctas_per_sm = 0;
-    if (!only_clusters && !means_unsupported(error, kernel, *facts)) return translate(error, "loading the kernels");
+    const bool unsupported = means_unsupported(error, kernel.shared_bytes, facts->shared_bytes_limit);
+    if (!only_clusters && !unsupported) return translate(error, "loading the kernels");
     (void)cudaGetLastError();
   }
   const Plan plan = make_plan(*facts, 1, VDN_VARIANT_AUTO);
