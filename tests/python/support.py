@@ -59,6 +59,12 @@ def error(got, wanted):
     return ((got.double() - wanted).norm() / wanted.norm()).item()
 
 
+def variants(device):
+    """Those that every GPU of this kind can run; on the CPU the name has no effect."""
+    only_compact = device == "cuda" and torch.cuda.get_device_capability()[0] in (8, 12)
+    return ("compact",) if only_compact else ("pair", "single", "compact")
+
+
 def shifted(tensor, floats):
     """The same values, beginning `floats` floats behind a boundary of the allocator."""
     buffer = torch.empty(tensor.numel() + floats, dtype=tensor.dtype, device=tensor.device)

@@ -7,7 +7,7 @@ import unittest
 from unittest import mock
 
 import torch
-from support import DIM, Case, chain, error, needs_gpu, reference, shifted, silu_inputs
+from support import DIM, Case, chain, error, needs_gpu, reference, shifted, silu_inputs, variants
 from vdn_delta import _library, can_use_vdn_delta_factors, vdn_delta_factors
 
 
@@ -130,7 +130,7 @@ class Operation:
     def test_variants(self):
         inputs = self.inputs(3)
         auto = vdn_delta_factors(*inputs)
-        for variant in ("pair", "single", "compact"):
+        for variant in variants(self.device):
             self.assertSameBits(vdn_delta_factors(*inputs, variant=variant), auto, variant)
         with self.assertRaisesRegex(ValueError, "'double'"):
             vdn_delta_factors(*inputs, variant="double")
@@ -277,7 +277,7 @@ class Operation:
     def test_operator_check(self):
         for args in (self.inputs(2, 3), self.inputs(1), tuple(x[:0] for x in self.inputs(1))):
             torch.library.opcheck(torch.ops.vdn_delta.factors.default, args)
-            torch.library.opcheck(torch.ops.vdn_delta.factors.default, args, {"a_scale": 0.5, "variant": "single"})
+            torch.library.opcheck(torch.ops.vdn_delta.factors.default, args, {"a_scale": 0.5, "variant": "compact"})
             out = torch.empty_like(args[0]), torch.empty_like(args[0])
             info = torch.empty(args[0].shape[:-2], dtype=torch.int32, device=self.device)
             torch.library.opcheck(torch.ops.vdn_delta.factors_out.default, (*args, *out))
