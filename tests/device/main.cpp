@@ -75,7 +75,7 @@ const char* why_not() {
   if (error != cudaSuccess) return cudaGetErrorString(error);
   if (count == 0) return "no CUDA device";
   if (cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0) != cudaSuccess) return "device 0 is mute";
-  return major < 9 ? "device 0 is older than compute capability 9.0" : nullptr;
+  return major < 8 ? "device 0 is older than compute capability 8.0" : nullptr;
 }
 
 }  // namespace

@@ -19,7 +19,7 @@
 //   return, exit-in-thread, exit-late    the ways to end
 //   unload        three times: load, call, close; then the process's own CUDA still works
 //
-// Exit codes: 0, 1 for a failure (which is printed), 77 where there is no GPU.
+// Exit codes: 0, 1 for a failure (which is printed), 2 for a mode that is none.
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>

@@ -75,7 +75,7 @@ def copies(program, library, ptx):
     one_hash(hashes)
     by_copy = {name: {v for c, v, _ in hashes if c == name} for name, _, _ in hashes}
     variants = by_copy["static"]
-    # The PTX is for 9.0: older machines do not come here, newer ones compile it.
+    # The PTX is for 9.0, and newer machines compile it; on older ones this fails.
     need(len(by_copy) == 4, f"only {sorted(by_copy)} computed; refused: {refused}")
     need(all(held == variants for held in by_copy.values()), f"not the same variants: {by_copy}")
 
