@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """For the tests of examples/ and trace/: a Python with PyTorch and the package vdn_delta, or none.
 
-package() goes on in the Python of .venv/torch in the root of the tree if this one has no PyTorch, answers 77 (skipped) if
-something is missing there too, and hides a GPU that the library cannot use, so that the test runs on the CPU.
+package() goes on in the Python of .venv/torch in the root of the tree if this one has no PyTorch, answers 77 (skipped)
+if something is missing there too, and hides a GPU that the library cannot use, so that the test runs on the CPU.
 """
 import importlib.util
 import os

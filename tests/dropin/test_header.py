@@ -7,8 +7,9 @@
 - Text: ASCII, an SPDX line, no include but of CUDA, the C++ library and tvm-ffi, every macro of its own undefined at
   the end. The check is tried on spoilt headers first.
 - Compiled for each machine that SGLang's load_jit may name, with load_jit's flags and warnings, spills among them, as
-  errors, each within 60 seconds: as C++20 a unit as load_jit makes it, where the headers of tvm-ffi are found (TVM_FFI_CONFIG names their
-  tvm-ffi-config; else that of .venv, else of PATH), and as C++17 a unit with CUDA alone; for sm_90a all four.
+  errors, each within 60 seconds: as C++20 a unit as load_jit makes it, where the headers of tvm-ffi are found
+  (TVM_FFI_CONFIG names their tvm-ffi-config; else that of .venv, else of PATH), and as C++17 a unit with CUDA alone;
+  for sm_90a all four.
 - Two units with the header link together, and export what they are to export and nothing else.
 
 Answers 77 without nvcc. Prints how long each unit took.
@@ -41,7 +42,8 @@ def text_faults(data):
         if not ALLOWED.fullmatch(name):
             found.append(f"includes {name}")
     code = re.sub(r"//[^\n]*", "", text)
-    before, inside, _ = re.split(r"\nnamespace vdn_delta_factors \{|\n\}\s*\n\}\s*(?=\n#undef|\n#endif)", code, maxsplit=2)
+    ends = r"\nnamespace vdn_delta_factors \{|\n\}\s*\n\}\s*(?=\n#undef|\n#endif)"
+    before, inside, _ = re.split(ends, code, maxsplit=2)
     if "namespace" in before:
         found.append("something stands before the namespace")
     if "#include" in re.sub(r"\s", "", inside):

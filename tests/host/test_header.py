@@ -40,7 +40,8 @@ def main():
     text = open(sys.argv[1], encoding="utf-8").read()
     for what, spoilt in {
         "a missing line": text.replace(" * Thread-safety:", " * Threads:", 1),
-        "an undocumented function": text.replace("VDN_API int vdn_version", "\nVDN_API int vdn_new(void);\nVDN_API int vdn_version"),
+        "an undocumented function": text.replace("VDN_API int vdn_version",
+                                                 "\nVDN_API int vdn_new(void);\nVDN_API int vdn_version"),
         "wrong order": text.replace(" * Aliasing:", " * Aliases:").replace(" * Stream:", " * Aliasing:", 1),
         "a CUDA header": text.replace("#include <stddef.h>", "#include <cuda_runtime_api.h>"),
     }.items():
