@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// What stands behind gpu.h and timeline.h in a build without CUDA: no GPU.
 #include <stdexcept>
 
 #include "gpu.h"
