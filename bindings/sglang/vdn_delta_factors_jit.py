@@ -2,7 +2,7 @@
 """vdn_delta inside SGLang, by SGLang's own load_jit, without a change of SGLang's tree.
 
     from vdn_delta_factors_jit import Factors
-    factors = Factors("/usr/local/include/vdn_delta/vdn_delta_factors.cuh", variant="auto")
+    factors = Factors("/usr/local/include/vdn_delta/vdn_delta_factors.cuh")
     if factors.can_use(A, B, alpha):
         transition, injection = factors(A, B, alpha)
 
@@ -17,10 +17,10 @@ from sglang.kernels.jit.utils import cache_once, load_jit
 DIM = 128
 # The C++ names of what load_jit exports. The first one is the name that SGLang's own line uses.
 RUN = {
-    "single": "vdn_delta_factors::VdnDeltaFactorsKernel::run",
+    "auto": "vdn_delta_factors::VdnDeltaFactorsKernel::run",
+    "single": "vdn_delta_factors::FactorsKernel<vdn_delta_factors::Variant::kSingle>::run",
     "pair": "vdn_delta_factors::FactorsKernel<vdn_delta_factors::Variant::kPair>::run",
     "compact": "vdn_delta_factors::FactorsKernel<vdn_delta_factors::Variant::kCompact>::run",
-    "auto": "vdn_delta_factors::FactorsKernel<vdn_delta_factors::Variant::kAuto>::run",
 }
 
 
@@ -35,7 +35,7 @@ def _module(header, variant):
 
 
 class Factors:
-    def __init__(self, header, variant="single"):
+    def __init__(self, header, variant="auto"):
         if variant not in RUN:
             raise ValueError(f"variant must be one of {', '.join(RUN)}")
         self.header = str(Path(header).resolve(strict=True))

@@ -222,7 +222,7 @@ inline int choose_room(const Device& device, Variant variant, std::int64_t n) {
 
 // Enqueues one kernel on `stream`, of the current device, and returns: no allocation, no synchronization, and after the
 // first call on a device nothing but the launch. n = 0 launches nothing. Can be captured into a graph.
-template <Variant variant = Variant::kSingle>
+template <Variant variant = Variant::kAuto>
 cudaError_t launch(const Args& args, cudaStream_t stream) {
   if (find_fault(args) != nullptr) return cudaErrorInvalidValue;
   if (args.n == 0) return cudaSuccess;

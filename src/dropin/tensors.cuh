@@ -84,7 +84,7 @@ struct FactorsKernel {
     check_cuda(launch<variant>(args, stream), "launch");
   }
 };
-using VdnDeltaFactorsKernel = FactorsKernel<Variant::kSingle>;
+using VdnDeltaFactorsKernel = FactorsKernel<Variant::kAuto>;
 
 }  // namespace vdn_delta::dropin
 

@@ -88,7 +88,7 @@ TEST_CASE("the arguments reach the kernel, and a prepared call is cudaGetDevice 
   call.info = reinterpret_cast<std::int32_t*>(address(1 << 30));
   call.a_scale = 0.5f;
   call.b_scale = 2.0f;
-  CHECK(shim::launch(shim::kDefault, call, stream) == cudaSuccess);
+  CHECK(shim::launch(shim::kSingle, call, stream) == cudaSuccess);
   CHECK(runtime.launches == 1);
   CHECK(runtime.unsafe_in_capture == 0);
   CHECK(fake::capture_mode() == cudaStreamCaptureModeGlobal);
@@ -110,7 +110,7 @@ TEST_CASE("the arguments reach the kernel, and a prepared call is cudaGetDevice 
   runtime.calls = 0;
   call.n = 5;
   call.programmatic_launch = true;
-  CHECK(shim::launch(shim::kDefault, call, stream) == cudaSuccess);
+  CHECK(shim::launch(shim::kSingle, call, stream) == cudaSuccess);
   CHECK(runtime.calls == 2);
   CHECK(runtime.grid == 5);
   CHECK(runtime.programmatic);
@@ -164,15 +164,17 @@ TEST_CASE("wrong arguments are refused before anything is done") {
 TEST_CASE("Hopper and Blackwell data-centre GPUs take the kernel that is asked for") {
   for (const int capability : {90, 100, 103}) {
     Fresh runtime(capability / 10, capability % 10, kLarge, capability);
-    CHECK(runtime.choice(shim::kDefault) == "single");
+    for (const auto variant : {shim::kDefault, shim::kAuto}) {
+      CHECK(runtime.choice(variant) == "single");
+      CHECK(runtime.choice(variant, 64) == "pair");
+      CHECK(runtime.choice(variant, 132) == "compact");
+    }
     CHECK(runtime.choice(shim::kSingle, 1) == "single");
     CHECK(runtime.choice(shim::kPair) == "pair");
     CHECK(runtime.cluster == 2);
     CHECK(runtime.grid == 132);  // 66 clusters
     CHECK(runtime.choice(shim::kPair, 5) == "pair");
     CHECK(runtime.grid == 10);
-    CHECK(runtime.choice(shim::kAuto, 64) == "pair");
-    CHECK(runtime.choice(shim::kAuto, 132) == "compact");
     CHECK(runtime.choice(shim::kCompact, 1) == "compact");
     CHECK(runtime.choice(shim::kCompact) == "compact");
     CHECK(runtime.grid == 132);
@@ -192,7 +194,7 @@ TEST_CASE("GPUs without clusters, or with little shared memory, take the compact
     for (const auto variant : {shim::kDefault, shim::kPair, shim::kAuto}) CHECK(runtime.choice(variant) == "compact");
   }
   Fresh consumer(12, 0, kSmall, 120);  // enough for pair
-  CHECK(consumer.choice(shim::kDefault) == "compact");
+  CHECK(consumer.choice(shim::kSingle) == "compact");
   CHECK(consumer.choice(shim::kPair) == "pair");
   Fresh older(7, 5, 64 * 1024, 75);
   CHECK(older.choice(shim::kDefault) == "");
@@ -299,7 +301,7 @@ TEST_CASE("the exported function launches on the tensors' device and its environ
   void* before = nullptr;
   CHECK(TVMFFIEnvSetStream(kDLCUDA, other, &word, &before) == 0);
   CHECK(tensors.call() == "");
-  CHECK(runtime.kernel == "single");
+  CHECK(runtime.kernel == "pair");
   CHECK(runtime.device == other);
   CHECK(static_cast<void*>(runtime.stream) == &word);
   int current = -1;

@@ -14,7 +14,7 @@
 namespace sglang {
 
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(vdn_delta_factors, (vdn_delta_factors::VdnDeltaFactorsKernel::run));
-TVM_FFI_DLL_EXPORT_TYPED_FUNC(vdn_delta_factors_auto,
-                              (vdn_delta_factors::FactorsKernel<vdn_delta_factors::Variant::kAuto>::run));
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(vdn_delta_factors_single,
+                              (vdn_delta_factors::FactorsKernel<vdn_delta_factors::Variant::kSingle>::run));
 
 }  // namespace sglang
