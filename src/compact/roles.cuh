@@ -28,7 +28,7 @@ struct Share {
 
 // One lane of each warp, each for its barriers: the lanes of one would initialise one after the other, 60 clocks each.
 VDN_DEVICE void init_barriers(Smem& smem, int warp) {
-  static_assert(kWarps >= 2 * kPanels + 4, "one warp for each barrier");
+  static_assert(kWarps == 2 * kPanels + 4, "one warp for each barrier");
   if (warp < kPanels) {
     arch::mbarrier_init(&smem.h_ready[warp], kHReadyArrivals);
   } else if (warp < 2 * kPanels) {

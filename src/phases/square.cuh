@@ -3,8 +3,9 @@
 // The sweep by 256 threads, for latency: the same sums on the same operands as phases/sweep.cuh, a step's work spread
 // over twice the threads, and its solve over a team of its own.
 //
-// Scope: one matrix. Publication and update are called by all 256 threads of the sweep team; the solve by the 128 of
-// the panel team, one for each row. Nothing here waits: the barriers between the teams are the roles'.
+// Scope: one matrix. Publication and update are called by all 256 threads of the sweep team; the solve by the panel
+// team, once for each of the 128 rows: one a thread in pair, two in compact. Nothing here waits: the barriers between the
+// teams are the roles'.
 // Reads: G and E, the sweep team; C, W and 1 / d, the panel team.
 // Writes: C and the diagonal blocks, the sweep team; G and E, and H to where the caller says, the panel team.
 // Entry: I + a A in the sweep team's registers. Exit: -X there; nothing in the panel team's.
