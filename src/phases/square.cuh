@@ -4,10 +4,10 @@
 // over twice the threads, and its solve over a team of its own.
 //
 // Scope: one matrix. Publication and update are called by all 256 threads of the sweep team; the solve by the panel
-// team, once for each of the 128 rows: one a thread in pair, two in compact. Nothing here waits: the barriers between
-// the teams are the roles'. Reads: G and E, the sweep team; C, W and 1 / d, the panel team. Writes: C and the diagonal
-// blocks, the sweep team; G and E, and H to where the caller says, the panel team. Entry: I + a A in the sweep team's
-// registers. Exit: -X there; nothing in the panel team's.
+// team, once for each of the 128 rows: one a thread in pair, two in compact. Nothing here waits.
+// Reads: G and E, the sweep team; C, W and 1 / d, the panel team.
+// Writes: C and the diagonal blocks, the sweep team; G and E, and H to where the caller says, the panel team.
+// Entry: I + a A in the sweep team's registers. Exit: -X there; nothing in the panel team's.
 //
 // Mathematics: that of phases/sweep.cuh.
 // Cost: 8 x 36 fma for each thread of the sweep and step, n^3 FLOP and an eighth, for the diagonal's blocks of 16;
