@@ -298,7 +298,8 @@ void call_plan(Bytes& bytes) {
   usual.grid = n == 0 ? 0 : 1;
   const vdn_delta_plan_t read = plan.read(usual);
   require(read.size == plan.size(), "the size of a plan stays");
-  require(read.variant == VDN_VARIANT_PAIR || read.variant == VDN_VARIANT_SINGLE, "a plan names the variant");
+  require(read.variant == VDN_VARIANT_PAIR || read.variant == VDN_VARIANT_SINGLE || read.variant == VDN_VARIANT_COMPACT,
+          "a plan names the variant");
   require(n == 0 ? read.grid == 0 : read.grid >= 1, "no CTA for no matrix, one at least for some");
 }
 

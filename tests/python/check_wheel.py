@@ -55,7 +55,8 @@ def check(cuda, folder):
     environment = {**os.environ, "PYTHONPATH": str(site), "VDN_HAVE_CUDA": "1" if cuda == "enabled" else "0"}
     tail = run(sys.executable, *test, cwd=folder, env=environment).strip().splitlines()[-1]
     where = run(sys.executable, "-c", "import vdn_delta; print(vdn_delta.__file__)", cwd=folder, env=environment)
-    if pathlib.Path(where.strip()).parent != site / "vdn_delta":
+    where = where.strip().splitlines()[-1]  # PyTorch may have a warning to tell
+    if pathlib.Path(where).parent != site / "vdn_delta":
         sys.exit(f"tested {where}")
     print(f"{wheel.name}, CUDA {cuda}: {wheel.stat().st_size >> 10} KiB, needs {' '.join(needed)}; tests: {tail}")
 
