@@ -79,7 +79,7 @@ def options(variant: str, a_scale: float, b_scale: float, info: int | None):
     if variant not in VARIANTS:
         raise ValueError(f"variant must be one of {', '.join(map(repr, VARIANTS))}, not {variant!r}")
     made = ctypes.byref(Options(ctypes.sizeof(Options), VARIANTS[variant], 0, a_scale, b_scale, info))
-    if info is None:
+    if info is None and a_scale > 0 and b_scale > 0:  # a NaN is never found again
         if len(_known) >= 64:  # scales that change with every call must not pile up
             _known.clear()
         _known[variant, a_scale, b_scale] = made

@@ -15,6 +15,7 @@ from __future__ import annotations
 from typing import NoReturn
 
 import torch
+import torch.autograd.forward_ad as _forward_ad
 from torch import Tensor
 
 from . import _library as c
@@ -26,6 +27,10 @@ _grad_enabled = torch.is_grad_enabled
 _empty_like = torch.empty_like
 _threads = torch.get_num_threads
 _increment_version = torch.autograd.graph.increment_version
+
+_is_compiling = torch.compiler.is_compiling
+# The innermost of torch.func's transforms that are under way, or None.
+_transform = torch._C._functorch.peek_interpreter_stack
 
 # The functions behind torch.cuda.current_device and current_stream, without the objects around their answers; compiled
 # code of PyTorch calls them too. A PyTorch without CUDA has neither, and never gets here with a CUDA tensor.
@@ -195,24 +200,70 @@ _tags = (torch.Tag.pt2_compliant_tag, getattr(torch.Tag, "needs_exact_strides", 
 _settings = "float a_scale=1.0, float b_scale=1.0, str variant='auto'"
 
 _lib = torch.library.Library("vdn_delta", "DEF")  # the registration lasts as long as this object
-_lib.define(f"factors(Tensor A, Tensor B, Tensor alpha, {_settings}) -> (Tensor T, Tensor J)", tags=_tags)
-_lib.impl("factors", _factors_cuda, "CUDA")
-_lib.impl("factors", _factors_cpu, "CPU")
-torch.library.register_fake("vdn_delta::factors", _factors_fake, lib=_lib)
-_lib.define(f"factors_out(Tensor A, Tensor B, Tensor alpha, Tensor(a!) T, Tensor(b!) J, Tensor(c!)? info=None, "
-            f"{_settings}) -> ()", tags=_tags)
-_lib.impl("factors_out", _factors_out_cuda, "CUDA")
-_lib.impl("factors_out", _factors_out_cpu, "CPU")
-torch.library.register_fake("vdn_delta::factors_out", _factors_out_fake, lib=_lib)
 
-# Without a derivative there is nothing for the autograd key to do: the implementations refuse what requires grad.
-_lib.impl("factors", torch.library.fallthrough_kernel, "Autograd")
 
-_factors_op = torch.ops.vdn_delta.factors.default
-_factors_out_op = torch.ops.vdn_delta.factors_out.default
+def _refuse_derivatives(operator):
+    """The autograd kernel of an operator that has no derivative: refuses where one would be asked for, by reverse or
+    forward mode or by a transform of torch.func, whose wrappers are gone below this key."""
+
+    def kernel(*args):
+        for name, x in zip(("A", "B", "alpha", "T", "J", "info"), args):
+            if not isinstance(x, Tensor):
+                continue
+            tracked = x.requires_grad and _grad_enabled()
+            if tracked or (_forward_ad._current_level >= 0 and _forward_ad.unpack_dual(x).tangent is not None):
+                raise ValueError(f"{name} requires grad, shape {tuple(x.shape)}: vdn_delta_factors is not differentiable; "
+                                 "call it under torch.no_grad(), or with detached tensors")
+        with torch._C._AutoDispatchBelowAutograd():
+            return operator(*args)
+
+    return kernel
+
+
+def _register(name, schema, cuda, cpu, fake):
+    """Two operators of one schema: `name`, which refuses derivatives in every case, and `_name` without that check, for
+    the functions below, which know when it is not needed: a kernel in Python on the autograd key takes 4 us."""
+    for operator in (name, f"_{name}"):
+        _lib.define(f"{operator}({schema}", tags=_tags)
+        _lib.impl(operator, cuda, "CUDA")
+        _lib.impl(operator, cpu, "CPU")
+        torch.library.register_fake(f"vdn_delta::{operator}", fake, lib=_lib)
+    checked, plain = (getattr(torch.ops.vdn_delta, operator).default for operator in (name, f"_{name}"))
+    _lib.impl(name, _refuse_derivatives(checked), "Autograd")
+    _lib.impl(f"_{name}", torch.library.fallthrough_kernel, "Autograd")
+    return checked, plain
+
+
+_factors_checked, _factors_plain = _register(
+    "factors", f"Tensor A, Tensor B, Tensor alpha, {_settings}) -> (Tensor T, Tensor J)",
+    _factors_cuda, _factors_cpu, _factors_fake)
+_factors_out_checked, _factors_out_plain = _register(
+    "factors_out", "Tensor A, Tensor B, Tensor alpha, Tensor(a!) T, Tensor(b!) J, Tensor(c!)? info=None, "
+    f"{_settings}) -> ()", _factors_out_cuda, _factors_out_cpu, _factors_out_fake)
+
+
+def _is_plain() -> bool:
+    """Whether nothing is under way that could want a derivative of tensors that do not say so themselves."""
+    return not _is_compiling() and _forward_ad._current_level < 0 and _transform() is None
 
 
 # ---- the functions --------------------------------------------------------------------------------------------------
+
+
+def _settings_of(a_scale, b_scale, variant) -> tuple[float, float, str]:
+    """Numbers of other types than float as floats; what is no number is refused, a tensor too: it may require grad, and
+    its value may have to be waited for."""
+    scales = []
+    for name, scale in (("a_scale", a_scale), ("b_scale", b_scale)):
+        if isinstance(scale, (Tensor, str, bytes)) or not hasattr(scale, "__float__"):
+            raise TypeError(f"{name} must be a number, not {type(scale).__name__}")
+        try:
+            scales.append(float(scale))
+        except OverflowError:
+            raise ValueError(f"{name} must be finite and > 0") from None
+    if not isinstance(variant, str):
+        raise TypeError(f"variant must be a str, not {type(variant).__name__}")
+    return scales[0], scales[1], variant
 
 
 def vdn_delta_factors(
@@ -244,10 +295,14 @@ def vdn_delta_factors(
         for name, tensor in (("A", A), ("B", B), ("alpha", alpha)):
             if not isinstance(tensor, Tensor):
                 raise TypeError(f"{name} must be a torch.Tensor, not {type(tensor).__name__}")
+    if type(a_scale) is not float or type(b_scale) is not float or type(variant) is not str:
+        a_scale, b_scale, variant = _settings_of(a_scale, b_scale, variant)
+    plain = _is_plain()
     if info is None and out is None:
+        operator = _factors_plain if plain else _factors_checked
         if a_scale == 1.0 and b_scale == 1.0 and variant == "auto":
-            return _factors_op(A, B, alpha)  # each argument passed costs the dispatcher a fifth of a microsecond
-        return _factors_op(A, B, alpha, a_scale, b_scale, variant)
+            return operator(A, B, alpha)  # each argument passed costs the dispatcher a fifth of a microsecond
+        return operator(A, B, alpha, a_scale, b_scale, variant)
     if out is None:
         if not _accepted(A, B, alpha):
             _refuse(A, B, alpha)
@@ -264,7 +319,11 @@ def vdn_delta_factors(
             raise ValueError("out: T and J must be neither the same tensor nor an input; nothing is computed in place")
     if info is not None and not isinstance(info, Tensor):
         raise TypeError(f"info must be a torch.Tensor, not {type(info).__name__}")
-    _factors_out_op(A, B, alpha, T, J, info, a_scale, b_scale, variant)
+    if plain:  # what PyTorch makes of such a view is not written into by an operator that returns nothing
+        for name, tensor in (("T", T), ("J", J), ("info", info)):
+            if tensor is not None and tensor.is_neg():
+                raise ValueError(f"{name} is a view with the negative bit; {name}.resolve_neg() is a tensor without")
+    (_factors_out_plain if plain else _factors_out_checked)(A, B, alpha, T, J, info, a_scale, b_scale, variant)
     return T, J
 
 
@@ -295,4 +354,8 @@ def can_use_vdn_delta_factors(A: Tensor, B: Tensor, alpha: Tensor) -> bool:
     in their storage they begin. False for CPU tensors, although vdn_delta_factors takes them, and for tensors that
     require grad while grad mode is on.
     """
-    return A.is_cuda and _accepted(A, B, alpha) and _serves(A.get_device())
+    return (
+        isinstance(A, Tensor) and isinstance(B, Tensor) and isinstance(alpha, Tensor)
+        and A.is_cuda and A.layout is B.layout is alpha.layout is torch.strided
+        and _accepted(A, B, alpha) and _serves(A.get_device())
+    )  # fmt: skip

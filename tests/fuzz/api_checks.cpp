@@ -121,7 +121,7 @@ float some_scale(Bytes& bytes) {
 std::unique_ptr<Options> some_options(Bytes& bytes) {
   if (bytes.below(4) == 0) return nullptr;
   auto options = std::make_unique<Options>(bytes, kUsual);
-  const std::int32_t variant = bytes.below(8) == 0 ? bytes.take<std::int32_t>() : static_cast<int>(bytes.below(3));
+  const std::int32_t variant = bytes.below(8) == 0 ? bytes.take<std::int32_t>() : static_cast<int>(bytes.below(4));
   options->set(offsetof(vdn_delta_options_t, variant), variant);
   const std::int32_t early = bytes.below(8) == 0 ? bytes.take<std::int32_t>() : static_cast<int>(bytes.below(2));
   options->set(offsetof(vdn_delta_options_t, programmatic_launch), early);
@@ -145,7 +145,7 @@ vdn_status_t expected_options(const Options* options) {
   const vdn_delta_options_t read = options->read(kUsual);
   std::int32_t variant;
   std::memcpy(&variant, &read.variant, sizeof variant);
-  const bool good = variant >= 0 && variant <= 2 && (read.programmatic_launch == 0 || read.programmatic_launch == 1) &&
+  const bool good = variant >= 0 && variant <= 3 && (read.programmatic_launch == 0 || read.programmatic_launch == 1) &&
                     read.a_scale > 0.0f && read.a_scale < HUGE_VALF && read.b_scale > 0.0f && read.b_scale < HUGE_VALF;
   return good ? VDN_STATUS_SUCCESS : VDN_STATUS_INVALID_ARGUMENT;
 }

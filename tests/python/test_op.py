@@ -274,6 +274,83 @@ class Operation:
             node = node.next_functions[0][0] if node.next_functions else None
         self.assertEqual(nodes, ["AccumulateGrad"])
 
+    def test_no_derivative_is_made_up(self):
+        """By no mode: the transforms of torch.func take their wrappers off before the operator computes."""
+        A, B, alpha = self.inputs(2)
+        out = torch.empty_like(A), torch.empty_like(B)
+        info = torch.empty(2, dtype=torch.int32, device=self.device)
+        operators = torch.ops.vdn_delta
+        functions = {
+            "plain": lambda b: vdn_delta_factors(A, b, alpha)[1],
+            "scaled": lambda b: vdn_delta_factors(A, b, alpha, b_scale=2.0)[1],
+            "info": lambda b: vdn_delta_factors(A, b, alpha, info=info)[1],
+            "out": lambda b: vdn_delta_factors(A, b, alpha, out=out)[1],
+            "operator": lambda b: operators.factors(A, b, alpha)[1],
+            "operator, out": lambda b: operators.factors_out(A, b, alpha, *out) or out[1],
+            "of A": lambda a: vdn_delta_factors(a, B, alpha)[0],
+        }
+        def dual(f):
+            with torch.autograd.forward_ad.dual_level():
+                return f(torch.autograd.forward_ad.make_dual(B, B))
+        def parameter(f):
+            return f(B.clone().requires_grad_())
+        modes = {
+            "grad": lambda f: torch.func.grad(lambda b: f(b).sum())(B),
+            "vjp": lambda f: torch.func.vjp(f, B),
+            "jvp": lambda f: torch.func.jvp(f, (B,), (B,)),
+            "dual": dual,
+            "requires_grad": parameter,
+        }
+        for what, f in functions.items():
+            for mode, derive in modes.items():
+                with self.subTest(function=what, mode=mode), self.assertRaisesRegex(ValueError, "not differentiable"):
+                    derive(f)
+        each = torch.func.vmap(torch.func.grad(lambda b, a, x: vdn_delta_factors(a, b, x)[1].sum()))
+        with self.assertRaisesRegex(ValueError, "not differentiable"):
+            each(B, A, alpha)
+        with self.assertRaisesRegex(ValueError, "not differentiable"):
+            torch.func.grad(lambda b: torch.func.vmap(vdn_delta_factors)(A, b, alpha)[1].sum())(B)
+
+    def test_constants_of_a_transform(self):
+        """What asks for no derivative of the operator is computed, inside a transform too."""
+        A, B, alpha = self.inputs(3)
+        wanted = vdn_delta_factors(A, B, alpha)
+        weight = torch.full((3, DIM, DIM), 2.0, device=self.device)
+        gradient = torch.func.grad(lambda w: (w * vdn_delta_factors(A, B, alpha)[1]).sum())(weight)
+        self.assertTrue(torch.equal(gradient, wanted[1]))
+        self.assertSameBits(torch.func.vmap(vdn_delta_factors)(A, B, alpha), wanted, "by vmap")
+        with torch.autograd.forward_ad.dual_level():
+            self.assertSameBits(vdn_delta_factors(A, B, alpha), wanted, "at a dual level")
+
+    def test_types_of_settings(self):
+        A, B, alpha = self.inputs(2)
+        wanted = vdn_delta_factors(A, B, alpha, a_scale=2.0, b_scale=3.0)
+        self.assertSameBits(vdn_delta_factors(A, B, alpha, a_scale=2, b_scale=3), wanted, "integers")
+        one = torch.tensor(1.0, device=self.device)
+        for settings in ({"a_scale": one}, {"b_scale": one.requires_grad_()}, {"a_scale": "1"}, {"b_scale": None},
+                         {"variant": None}, {"variant": 0}, {"variant": b"auto"}):
+            with self.subTest(settings), self.assertRaises(TypeError):
+                vdn_delta_factors(A, B, alpha, **settings)
+        for settings in ({"a_scale": 10**400}, {"a_scale": float("nan")}, {"b_scale": 0}, {"variant": "fast"}):
+            with self.subTest(settings), self.assertRaises(ValueError):
+                vdn_delta_factors(A, B, alpha, **settings)
+
+    def test_negative_bit(self):
+        """A view whose values are those of its storage with the other sign: read as such, not written into."""
+        A, B, alpha = self.inputs(2)
+        wanted = vdn_delta_factors(A, B, alpha)
+        self.assertSameBits(vdn_delta_factors(A, torch._neg_view(-B), alpha), wanted, "an input")
+        T, J = torch.full_like(A, 7), torch.full_like(B, 7)
+        for out in ((torch._neg_view(T), J), (T, torch._neg_view(J))):
+            with self.assertRaisesRegex(ValueError, "negative bit"):
+                vdn_delta_factors(A, B, alpha, out=out)
+        self.assertTrue((T == 7).all() and (J == 7).all())
+
+    def test_can_use_refuses_what_is_no_tensor(self):
+        A, B, alpha = self.inputs(2)
+        for args in ((None, B, alpha), (A, None, alpha), (A, B, None), (A.to_sparse(), B, alpha)):
+            self.assertFalse(can_use_vdn_delta_factors(*args))
+
     def test_operator_check(self):
         for args in (self.inputs(2, 3), self.inputs(1), tuple(x[:0] for x in self.inputs(1))):
             torch.library.opcheck(torch.ops.vdn_delta.factors.default, args)
