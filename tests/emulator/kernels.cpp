@@ -20,7 +20,7 @@ namespace {
 using emulator::Schedule;
 
 constexpr int kRandomSchedules = 18;
-constexpr std::size_t kFewest = 6;  // what the sanitizers look for does not hang on the schedule
+constexpr std::size_t kFewest = 3;  // what the sanitizers look for does not hang on the schedule
 
 // As many as fit into the minutes that a test may take, spread over all kinds. VDN_TEST_QUICK asks for the fewest
 // (under sanitizers of the host), VDN_TEST_ALL_SCHEDULES for every one.
