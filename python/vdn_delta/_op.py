@@ -61,6 +61,11 @@ def _accepted(A: Tensor, B: Tensor, alpha: Tensor) -> bool:
     )  # fmt: skip
 
 
+def _refuse_derivative(name: str, tensor: Tensor) -> NoReturn:
+    raise ValueError(f"{name} requires grad, shape {tuple(tensor.shape)}: vdn_delta_factors is not differentiable; "
+                     "call it under torch.no_grad(), or with detached tensors")
+
+
 def _check_one(name: str, tensor: object, dtype: torch.dtype, shape: tuple | None, device: torch.device | None) -> None:
     """Raises unless `tensor` is what is wanted; None wants nothing."""
     if not isinstance(tensor, Tensor):
@@ -75,8 +80,7 @@ def _check_one(name: str, tensor: object, dtype: torch.dtype, shape: tuple | Non
         raise ValueError(f"{name} must be contiguous, not of shape {tuple(tensor.shape)} with strides "
                          f"{tuple(tensor.stride())}; {name}.contiguous() makes a copy that is")
     if tensor.requires_grad and _grad_enabled():
-        raise ValueError(f"{name} requires grad, shape {tuple(tensor.shape)}: vdn_delta_factors is not differentiable; "
-                         "call it under torch.no_grad(), or with detached tensors")
+        _refuse_derivative(name, tensor)
 
 
 def _refuse(A: object, B: object, alpha: object) -> NoReturn:
@@ -212,8 +216,7 @@ def _refuse_derivatives(operator):
                 continue
             tracked = x.requires_grad and _grad_enabled()
             if tracked or (_forward_ad._current_level >= 0 and _forward_ad.unpack_dual(x).tangent is not None):
-                raise ValueError(f"{name} requires grad, shape {tuple(x.shape)}: vdn_delta_factors is not differentiable; "
-                                 "call it under torch.no_grad(), or with detached tensors")
+                _refuse_derivative(name, x)
         with torch._C._AutoDispatchBelowAutograd():
             return operator(*args)
 

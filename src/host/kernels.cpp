@@ -9,14 +9,22 @@
 
 namespace vdn_delta::host {
 
-int prepare_compact(VariantFacts* facts) {
-  compact::KernelFacts kernel{};
-  const cudaError_t error = compact::prepare(&kernel);
+namespace {
+
+// For rooms whose matrices have one CTA each.
+template <class KernelFacts>
+int prepare_ctas(cudaError_t (*prepare)(KernelFacts*), VariantFacts* facts) {
+  KernelFacts kernel{};
+  const cudaError_t error = prepare(&kernel);
   facts->threads = kernel.threads;
   facts->shared_bytes = kernel.shared_bytes;
   facts->ctas_per_sm = error == cudaSuccess ? kernel.ctas_per_sm : 0;
   return error;
 }
+
+}  // namespace
+
+int prepare_compact(VariantFacts* facts) { return prepare_ctas(compact::prepare, facts); }
 
 int launch_compact(const Params& params, const LaunchShape& shape, void* stream) {
   const compact::Launch how{shape.grid, shape.programmatic_launch};
@@ -38,14 +46,7 @@ int launch_pair(const Params& params, const LaunchShape& shape, void* stream) {
   return pair::launch(params, how, static_cast<cudaStream_t>(stream));
 }
 
-int prepare_single(VariantFacts* facts) {
-  single::KernelFacts kernel{};
-  const cudaError_t error = single::prepare(&kernel);
-  facts->threads = kernel.threads;
-  facts->shared_bytes = kernel.shared_bytes;
-  facts->ctas_per_sm = error == cudaSuccess ? kernel.ctas_per_sm : 0;
-  return error;
-}
+int prepare_single(VariantFacts* facts) { return prepare_ctas(single::prepare, facts); }
 
 int launch_single(const Params& params, const LaunchShape& shape, void* stream) {
   const single::Launch how{shape.grid, shape.programmatic_launch};
