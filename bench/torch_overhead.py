@@ -5,7 +5,7 @@
     PYTHONPATH=build/python bench/torch_overhead.py [--calls 1000] [--n 64,707]
 
 Host: microseconds between calling and returning, median of so many calls, the stream drained before each, so that no
-call waits for room. Stream: microseconds per call of 20 calls in a row, between two events. Graph: the same 20 calls
+call waits for room; the three kinds of calls take turns. Stream: microseconds per call of 20 calls in a row, between two events. Graph: the same 20 calls
 captured and replayed. The "C call" rows make the same calls through ctypes, outputs allocated once. Without a GPU only
 the host time of calls with n = 0 is measured, which is all but the launch.
 """
@@ -29,14 +29,19 @@ def inputs(n, device):
             torch.rand(n, DIM, device=device, generator=g))
 
 
-def host(call, calls, drain):
-    times = []
-    for _ in range(calls + 50):
-        drain()
-        start = time.perf_counter_ns()
-        call()
-        times.append(time.perf_counter_ns() - start)
-    return statistics.median(times[50:]) / 1000
+def host(works, calls, drain):
+    """Medians in microseconds, one for each of `works`, which take turns of 50 calls: a machine that is slower for a while
+    is so for all of them."""
+    times = [[] for _ in works]
+    for turn in range(-1, -(-calls // 50)):
+        for work, taken in zip(works, times):
+            for _ in range(50):
+                drain()
+                start = time.perf_counter_ns()
+                work()
+                if turn >= 0:
+                    taken.append(time.perf_counter_ns() - start)
+    return [statistics.median(taken) / 1000 for taken in times]
 
 
 def gpu(work, samples=30):
@@ -74,7 +79,7 @@ def main():
 
     print(f"PyTorch {torch.__version__}, vdn_delta {_library.__version__}")
     empty = inputs(0, "cpu")
-    row("PyTorch", 0, "host", host(lambda: vdn_delta_factors(*empty), options.calls, lambda: None))
+    row("PyTorch", 0, "host", *host([lambda: vdn_delta_factors(*empty)], options.calls, lambda: None))
     if not torch.cuda.is_available():
         print("no GPU: nothing else to measure")
         return
@@ -95,12 +100,14 @@ def main():
             if status:
                 _library.fail(status)
 
-        for name, call in (("PyTorch", through_torch), ("PyTorch, out=", into_out), ("C call", c_call)):
+        calls = {"PyTorch": through_torch, "PyTorch, out=": into_out, "C call": c_call}
+        for name, us in zip(calls, host(calls.values(), options.calls, torch.cuda.synchronize)):
+            row(name, n, "host", us)
+        for name, call in calls.items():
             def work(call=call):
                 for _ in range(IN_A_ROW):
                     call()
 
-            row(name, n, "host", host(call, options.calls, torch.cuda.synchronize))
             row(name, n, "stream", gpu(work))
             row(name, n, "graph", gpu(graph_of(work)))
 

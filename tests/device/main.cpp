@@ -98,10 +98,12 @@ Patience::~Patience() { waits_for = nullptr; }
 
 int main(int argc, char** argv) {
   doctest::Context context(argc, argv);
-  // Test cases to leave out, as doctest's --test-case-exclude: where a sanitizer runs the program, its arguments are
-  // not for the caller to choose.
+  // Test cases to leave out or to run alone, as doctest's --test-case-exclude and --test-case: where a sanitizer runs
+  // the program, its arguments are not for the caller to choose. What the arguments say comes first.
   const char* skip = std::getenv("VDN_TEST_SKIP");
   if (skip != nullptr && *skip != 0) context.addFilter("test-case-exclude", skip);
+  const char* only = std::getenv("VDN_TEST_ONLY");
+  if (argc == 1 && only != nullptr && *only != 0) context.addFilter("test-case", only);
   const char* reason = why_not();
   if (reason != nullptr) {
     std::printf("skipped: %s\n", reason);

@@ -103,7 +103,7 @@ void check_first(const Buffers& buffers, std::int64_t n, const Result& expected)
 }
 
 void launch_often(vdn_variant_t variant) {
-  const int launches = quick() ? 40 : 100000, block = quick() ? 20 : 1000;
+  const int launches = quick() ? 20 : 100000, block = quick() ? 10 : 1000;
   Batch batch = model_batch(quick() ? 5 : 200, 112);
   support::break_pivot(batch.A.data() + 2 * kMatrix, 77);
   const Result expected = run(batch, forced(VDN_VARIANT_SINGLE));

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import threading
 import unittest
+import warnings
 
 import torch
 from support import Case, error, needs_gpu, needs_two_gpus, reference, shifted, silu_inputs, variants
@@ -148,6 +149,87 @@ class Running(Case):
         for args in ((A, B[:1], alpha), (A, B, alpha[:1]), (A, B, alpha[..., None]), (A, B.half(), alpha)):
             self.assertFalse(can_use_vdn_delta_factors(*args))
 
+    def test_who_watches_sees_the_operator(self):
+        """Where nobody watches, a call does not go through the dispatcher; who wants to see operators must see it."""
+        inputs = inputs_of(3)
+        wanted = vdn_delta_factors(*inputs)
+        seen = []
+
+        class Dispatched(torch.utils._python_dispatch.TorchDispatchMode):
+            def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+                seen.append(str(function))
+                return function(*args, **(kwargs or {}))
+
+        class Called(torch.overrides.TorchFunctionMode):
+            def __torch_function__(self, function, types, args=(), kwargs=None):
+                seen.append(str(function))
+                return function(*args, **(kwargs or {}))
+
+        for mode in (Dispatched, Called):
+            for out in (None, tuple(map(torch.empty_like, wanted))):
+                seen.clear()
+                with mode():
+                    got = vdn_delta_factors(*inputs, out=out)
+                self.assertSameBits(got, wanted)
+                name = "vdn_delta._factors" if out is None else "vdn_delta._factors_out"
+                self.assertTrue(any(name in what for what in seen), (mode, seen))
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # tracing is deprecated, and warns of every Python condition
+            traced = torch.jit.trace(lambda A, B, alpha: vdn_delta_factors(A, B, alpha), inputs, check_trace=False)
+        other = inputs_of(3, seed=7)
+        self.assertSameBits(traced(*other), vdn_delta_factors(*other))
+
+    def test_views_to_be_resolved(self):
+        """A view with the negative bit holds other numbers than its memory."""
+        A, B, alpha = inputs_of(3)
+        wanted = vdn_delta_factors(A, B, alpha)
+        for n, x in enumerate((A, B, alpha)):
+            args = [A, B, alpha]
+            args[n] = torch._neg_view(-x)
+            self.assertSameBits(vdn_delta_factors(*args), wanted, f"argument {n}")
+
+    def test_calls_unlike_the_last_one(self):
+        """A call like the last one is not checked again; one that only looks like it must be."""
+        A, B, alpha = inputs_of(3)
+        wanted = vdn_delta_factors(A, B, alpha)
+        out, info = tuple(map(torch.empty_like, wanted)), torch.empty(3, dtype=torch.int32, device="cuda")
+        settings = ({}, {"info": info}, {"out": out}, {"out": out, "info": info})
+
+        def refused(*args, **keywords):
+            with self.assertRaises((TypeError, ValueError)):
+                vdn_delta_factors(*args, **keywords)
+
+        for keywords in settings:
+            for grad in (True, False):
+                for _ in range(2):
+                    with torch.set_grad_enabled(grad):
+                        self.assertSameBits(vdn_delta_factors(A, B, alpha, **keywords), wanted)
+            for x in (A.double(), A.mT, A[:2], A.clone().requires_grad_(), A.cpu(), A[None]):
+                refused(x, B, alpha, **keywords)
+                refused(A, x, alpha, **keywords)
+            for x in (alpha.double(), alpha.clone().requires_grad_(), alpha[0], alpha.cpu()):
+                refused(A, B, x, **keywords)
+            with torch.no_grad():
+                self.assertSameBits(vdn_delta_factors(A.clone().requires_grad_(), B, alpha, **keywords), wanted)
+            refused(A.clone().requires_grad_(), B, alpha, **keywords)
+            with torch.inference_mode():
+                for _ in range(2):
+                    self.assertSameBits(vdn_delta_factors(A, B, alpha, **keywords), wanted)
+            for n in (2, 3):
+                got = vdn_delta_factors(A[:n], B[:n], alpha[:n], **(keywords if n == 3 else {}))
+                self.assertSameBits(got, (wanted[0][:n], wanted[1][:n]))
+        for bad in ((out[0], out[0]), (A, out[1]), (out[0], B), (out[0], out[1][:2]), (out[0], out[1].double())):
+            refused(A, B, alpha, out=bad)
+        for bad in (info[:2], info.long(), info.cpu()):
+            refused(A, B, alpha, info=bad)
+        info.fill_(-1)
+        vdn_delta_factors(A, B, alpha, info=info)
+        self.assertEqual(info.tolist(), [0, 0, 0])
+        version = out[0]._version
+        vdn_delta_factors(A, B, alpha, out=out)
+        self.assertGreater(out[0]._version, version)
+
     def test_profiler_sees_one_kernel(self):
         inputs = inputs_of(3)
         out = vdn_delta_factors(*inputs)
@@ -157,7 +239,7 @@ class Running(Case):
             torch.cuda.synchronize()
         names = [event.name for event in profile.events()]
         kernels = [event for event in profile.events() if event.device_type == torch.autograd.DeviceType.CUDA]
-        self.assertIn("vdn_delta::factors_out", names)
+        self.assertIn("vdn_delta::_factors_out", names)
         if not kernels:
             self.skipTest("the profiler sees no kernels here")
         self.assertEqual(len(kernels), 1, [kernel.name for kernel in kernels])
