@@ -7,8 +7,7 @@ library.
 
 The host time of a call is part of its price: a serving loop makes it some hundred times in a second. Hence a call on a
 GPU goes past the dispatcher where the dispatcher would do nothing else (`_is_direct`), and past the checks too where
-its tensors look as those of an earlier call (`_remember`);
-`Library.define` and `impl`, which the dispatcher calls without the Python layer around `torch.library.custom_op`
+its tensors look as those of an earlier call of that shape (`_remember`); `Library.define` and `impl`, which the dispatcher calls without the Python layer around `torch.library.custom_op`
 (several microseconds); checks that are one expression, whose failure is explained elsewhere; and no device guard where
 the tensor's device is the current one.
 """
@@ -33,7 +32,7 @@ _increment_version = torch.autograd.graph.increment_version
 _is_compiling = torch.compiler.is_compiling
 # The innermost of torch.func's transforms that are under way, or None.
 _transform = torch._C._functorch.peek_interpreter_stack
-# Who could watch an operator being called: modes, torch.jit.trace, the profiler.
+# Who could watch an operator being called (_is_watched).
 _dispatch_modes = torch._C._len_torch_dispatch_stack
 _function_mode = torch._C._is_torch_function_mode_enabled
 _tracing = torch._C._get_tracing_state
@@ -261,29 +260,46 @@ def _is_plain() -> bool:
     return not _is_compiling() and _forward_ad._current_level < 0 and _transform() is None
 
 
-def _is_direct(A: Tensor, B: Tensor, alpha: Tensor) -> bool:
-    """Whether the dispatcher, asked for a plain operator, would do nothing but call its CUDA kernel: true tensors, not
-    views that it would have to resolve, and nobody who wants to see the call."""
-    return (
-        A.is_cuda and type(A) is type(B) is type(alpha) is Tensor
-        and not (A.is_neg() or B.is_neg() or alpha.is_neg())
-        and _dispatch_modes() == 0 and not _function_mode() and _tracing() is None and not _profiled()
-    )  # fmt: skip
+def _is_watched() -> bool:
+    """Whether somebody wants to see operators being called: a mode, torch.jit.trace, this thread's profiler."""
+    return _dispatch_modes() > 0 or _function_mode() or _tracing() is not None or _profiled()
 
 
-# ---- calls like the last one ----------------------------------------------------------------------------------------
+def _ordinary_keys() -> set[int]:
+    """The dispatch keys of tensors with which the dispatcher would go straight to the CUDA kernel: no views yet to be
+    resolved, no sparse, nested, functional or batched ones, and none of a kind that this code has never heard of."""
+    keys = set()
+    for inference in (False, True):
+        with torch.inference_mode(inference):
+            keys.add(torch._C._dispatch_keys(torch.empty(0, device="cuda")).raw_repr())
+    return keys
+
+
+_ordinary: set[int] = set()
+
+
+def _is_direct(tensors) -> bool:
+    """Whether the dispatcher, asked for a plain operator, would do nothing but call its CUDA kernel."""
+    if not tensors[0].is_cuda or _is_watched():
+        return False
+    if not _ordinary:
+        _ordinary.update(_ordinary_keys())
+    return all(type(x) is Tensor and torch._C._dispatch_keys(x).raw_repr() in _ordinary for x in tensors)
+
+
+# ---- calls like an earlier one --------------------------------------------------------------------------------------
 
 # The guards of compiled code: one call compares types, dtypes, shapes, strides, devices, requires_grad and dispatch keys
-# of some tensors, and modes, transforms and tracing of the thread, with what they were. 0.2 us; `_accepted` and
-# `_is_direct` together take 2.
+# of some tensors with what they were, in 0.2 us; `_accepted` and `_is_direct` together take some 3. A nested tensor
+# must not come near them: they would end the process.
 _TensorGuards = getattr(_guards, "TensorGuards", None)
 
-# By the number of tensors (3, 4 with info, 5 with out, 6 with both): what to know of the last call that was direct.
-# Another thread may replace an entry at any time, by one that is as good.
-_known_calls: dict[int, tuple] = {}
+# By the number of tensors (3, 4 with info, 5 with out, 6 with both) and the shape of A: what to know of the last such
+# call that was direct. Another thread may replace an entry at any time, by one that is as good.
+_known_calls: dict[tuple, tuple] = {}
 
 
-def _check_of(tensors) -> object:
+def _check_of(tensors):
     return _TensorGuards(*tensors, dynamic_dims_sizes=[list(x.shape) for x in tensors],
                          dynamic_dims_strides=[list(x.stride()) for x in tensors]).check
 
@@ -305,11 +321,19 @@ if not _guards_work():
 
 
 def _remember(tensors) -> None:
-    """A direct call with these tensors has gone well; 1.4 us."""
+    """A direct call with these tensors has gone well. The guards never take a tensor that comes twice."""
+    if (_TensorGuards is None or _empty_strided_cuda is None or any(x.requires_grad for x in tensors)
+            or len(set(map(id, tensors))) < len(tensors)):
+        return
     A, B = tensors[:2]
-    if _TensorGuards is not None and _empty_strided_cuda is not None and not any(x.requires_grad for x in tensors):
-        _known_calls[len(tensors)] = (_check_of(tensors), A.numel() // (DIM * DIM), A.get_device(), tuple(A.shape),
-                                      A.stride(), B.stride())
+    try:
+        check = _check_of(tensors)
+    except Exception:  # the call is done; only the next one will be checked again
+        return
+    if len(_known_calls) >= 64:  # shapes that change with every call must not pile up
+        _known_calls.clear()
+    _known_calls[len(tensors), A.shape] = (check, A.numel() // (DIM * DIM), A.get_device(), tuple(A.shape), A.stride(),
+                                           B.stride())
 
 
 # ---- the functions --------------------------------------------------------------------------------------------------
@@ -369,10 +393,15 @@ def vdn_delta_factors(
     else:
         tensors = ()
     plain = _is_plain()
-    known = _known_calls.get(len(tensors)) if plain else None
+    known = None
+    if plain and tensors and type(A) is Tensor and not (
+        _is_watched() or A.is_nested or B.is_nested or alpha.is_nested
+        or (len(tensors) > 3 and not all(isinstance(x, Tensor) and not x.is_nested for x in tensors[3:]))
+    ):
+        known = _known_calls.get((len(tensors), A.shape))
     if known is not None:
         check, n, index, shape, strides_A, strides_B = known
-        if check(*tensors) and index == _current_device() and not _function_mode() and not _profiled():
+        if check(*tensors) and index == _current_device():
             if out is None:
                 T, J = _empty_strided_cuda(shape, strides_A, _f32), _empty_strided_cuda(shape, strides_B, _f32)
             else:
@@ -380,10 +409,10 @@ def vdn_delta_factors(
             _enqueue_here(n, index, A, B, alpha, T, J,
                           c.options(variant, a_scale, b_scale, None if info is None else info.data_ptr()))
             if len(tensors) > 3:
-                _increment_version(tensors[3:])
+                _increment_version((T, J) if info is None else (T, J, info))
             return T, J
     if info is None and out is None:
-        if plain and _is_direct(A, B, alpha):
+        if plain and _is_direct(tensors):
             result = _factors_cuda(A, B, alpha, a_scale, b_scale, variant)
             _remember(tensors)
             return result
@@ -411,7 +440,7 @@ def vdn_delta_factors(
         for name, tensor in (("T", T), ("J", J), ("info", info)):
             if tensor is not None and tensor.is_neg():
                 raise ValueError(f"{name} is a view with the negative bit; {name}.resolve_neg() is a tensor without")
-        if _is_direct(A, B, alpha) and type(T) is type(J) is Tensor and (info is None or type(info) is Tensor):
+        if _is_direct((A, B, alpha, T, J) if info is None else (A, B, alpha, T, J, info)):
             _factors_out_cuda(A, B, alpha, T, J, info, a_scale, b_scale, variant)
             if tensors:
                 _remember(tensors)

@@ -160,12 +160,17 @@ class Running(Case):
                 seen.append(str(function))
                 return function(*args, **(kwargs or {}))
 
+        class Internal(Dispatched):  # the guards of compiled code do not see these
+            @classmethod
+            def ignore_compile_internals(cls):
+                return True
+
         class Called(torch.overrides.TorchFunctionMode):
             def __torch_function__(self, function, types, args=(), kwargs=None):
                 seen.append(str(function))
                 return function(*args, **(kwargs or {}))
 
-        for mode in (Dispatched, Called):
+        for mode in (Dispatched, Internal, Called):
             for out in (None, tuple(map(torch.empty_like, wanted))):
                 seen.clear()
                 with mode():
@@ -173,6 +178,13 @@ class Running(Case):
                 self.assertSameBits(got, wanted)
                 name = "vdn_delta._factors" if out is None else "vdn_delta._factors_out"
                 self.assertTrue(any(name in what for what in seen), (mode, seen))
+
+        out = tuple(map(torch.zeros_like, wanted))
+        with torch._subclasses.FakeTensorMode(allow_non_fake_inputs=True):
+            for x in vdn_delta_factors(*inputs):
+                self.assertIsInstance(x, torch._subclasses.FakeTensor)
+            vdn_delta_factors(*inputs, out=out)
+        self.assertFalse(any(map(torch.any, out)), "computed although nothing was to be")
 
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # tracing is deprecated, and warns of every Python condition
@@ -188,6 +200,41 @@ class Running(Case):
             args = [A, B, alpha]
             args[n] = torch._neg_view(-x)
             self.assertSameBits(vdn_delta_factors(*args), wanted, f"argument {n}")
+
+    def test_tensors_of_other_kinds(self):
+        """The dispatcher has an answer for each of them, whatever was called before."""
+        A, B, alpha = inputs_of(2)
+        out, info = (torch.empty_like(A), torch.empty_like(A)), torch.empty(2, dtype=torch.int32, device=A.device)
+        for _ in range(2):
+            wanted = vdn_delta_factors(A, B, alpha)
+            vdn_delta_factors(A, B, alpha, out=out, info=info)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # sparse CSR and nested tensors are said to be unfinished
+            others = [A.to_sparse(), A.to_sparse_csr(), torch.nested.nested_tensor([A[0], A[1]])]
+        for x in others:
+            for args, keywords in (((x, B, alpha), {}), ((A, x, alpha), {}), ((A, B, alpha), {"out": (x, out[1])})):
+                with self.assertRaises(NotImplementedError):
+                    vdn_delta_factors(*args, **keywords)
+        with self.assertRaises(RuntimeError):  # immutable
+            vdn_delta_factors(A, B, alpha, info=torch._efficientzerotensor(2, dtype=torch.int32, device=A.device))
+        functional = [torch._to_functional_tensor(x) for x in (A, B, alpha)]
+        self.assertSameBits(map(torch._from_functional_tensor, vdn_delta_factors(*functional)), wanted)
+
+        class Backward(torch.autograd.Function):
+            @staticmethod
+            def forward(context, x):
+                return x * 1
+
+            @staticmethod
+            def backward(context, gradient):
+                return vdn_delta_factors(gradient, B[0], alpha[0])[0]
+
+        x = A[0].clone().requires_grad_()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # an operator without a batching rule is slow
+            (gradients,) = torch.autograd.grad(Backward.apply(x), x, A, is_grads_batched=True)
+        for n in range(2):
+            self.assertTrue(torch.equal(gradients[n], vdn_delta_factors(A[n], B[0], alpha[0])[0]))
 
     def test_calls_unlike_the_last_one(self):
         """A call like the last one is not checked again; one that only looks like it must be."""
