@@ -5,9 +5,9 @@
     PYTHONPATH=build/python bench/torch_overhead.py [--calls 1000] [--n 64,707]
 
 Host: microseconds between calling and returning, median of so many calls, the stream drained before each, so that no
-call waits for room; the three kinds of calls take turns. Stream: microseconds per call of 20 calls in a row, between two events. Graph: the same 20 calls
-captured and replayed. The "C call" rows make the same calls through ctypes, outputs allocated once. Without a GPU only
-the host time of calls with n = 0 is measured, which is all but the launch.
+call waits for room; the three kinds of calls take turns. Stream: microseconds per call of 20 calls in a row, between
+two events. Graph: the same 20 calls captured and replayed. The "C call" rows make the same calls through ctypes,
+outputs allocated once. Without a GPU only the host time of calls with n = 0 is measured, which is all but the launch.
 """
 import argparse
 import ctypes
@@ -30,8 +30,8 @@ def inputs(n, device):
 
 
 def host(works, calls, drain):
-    """Medians in microseconds, one for each of `works`, which take turns of 50 calls: a machine that is slower for a while
-    is so for all of them."""
+    """Medians in microseconds, one for each of `works`, which take turns of 50 calls: a machine that is slower for a
+    while is so for all of them."""
     times = [[] for _ in works]
     for turn in range(-1, -(-calls // 50)):
         for work, taken in zip(works, times):

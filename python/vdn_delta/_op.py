@@ -7,9 +7,9 @@ library.
 
 The host time of a call is part of its price: a serving loop makes it some hundred times in a second. Hence a call on a
 GPU goes past the dispatcher where the dispatcher would do nothing else (`_is_direct`), and past the checks too where
-its tensors look as those of an earlier call of that shape (`_remember`); `Library.define` and `impl`, which the dispatcher calls without the Python layer around `torch.library.custom_op`
-(several microseconds); checks that are one expression, whose failure is explained elsewhere; and no device guard where
-the tensor's device is the current one.
+its tensors look as those of an earlier call of that shape (`_known_call`); `Library.define` and `impl`, which the
+dispatcher calls without the Python layer around `torch.library.custom_op` (several microseconds); checks that are one
+expression, whose failure is explained elsewhere; and no device guard where the tensor's device is the current one.
 """
 from __future__ import annotations
 
@@ -289,13 +289,14 @@ def _is_direct(tensors) -> bool:
 
 # ---- calls like an earlier one --------------------------------------------------------------------------------------
 
-# The guards of compiled code: one call compares types, dtypes, shapes, strides, devices, requires_grad and dispatch keys
-# of some tensors with what they were, in 0.2 us; `_accepted` and `_is_direct` together take some 3. A nested tensor
-# must not come near them: they would end the process.
+# The guards of compiled code: one call compares types, dtypes, shapes, strides, devices, requires_grad and dispatch
+# keys of some tensors with what they were, in 0.2 us; `_accepted` and `_is_direct` together take some 3. A nested
+# tensor must not come near them: they would end the process.
 _TensorGuards = getattr(_guards, "TensorGuards", None)
 
-# By the number of tensors (3, 4 with info, 5 with out, 6 with both) and the shape of A: what to know of the last such
-# call that was direct. Another thread may replace an entry at any time, by one that is as good.
+# By the number of tensors (3, 4 with info, 5 with out, 6 with both) and the shape of A: a check that tensors look like
+# those of the last such call that was direct, and what to know of it (_known_call). Another thread may replace an entry
+# at any time, by one that is as good.
 _known_calls: dict[tuple, tuple] = {}
 
 
@@ -332,8 +333,23 @@ def _remember(tensors) -> None:
         return
     if len(_known_calls) >= 64:  # shapes that change with every call must not pile up
         _known_calls.clear()
-    _known_calls[len(tensors), A.shape] = (check, A.numel() // (DIM * DIM), A.get_device(), tuple(A.shape), A.stride(),
-                                           B.stride())
+    call = A.numel() // (DIM * DIM), A.get_device(), tuple(A.shape), A.stride(), B.stride()
+    _known_calls[len(tensors), A.shape] = check, call
+
+
+def _known_call(tensors) -> tuple | None:
+    """n, device, and shape and strides of T and J, if a call with these tensors may go like an earlier one."""
+    A = tensors[0]
+    if type(A) is not Tensor or _is_watched():
+        return None
+    for x in tensors:
+        if not isinstance(x, Tensor) or x.is_nested:
+            return None
+    known = _known_calls.get((len(tensors), A.shape))
+    if known is None:
+        return None
+    check, call = known
+    return call if check(*tensors) and call[1] == _current_device() else None
 
 
 # ---- the functions --------------------------------------------------------------------------------------------------
@@ -388,29 +404,23 @@ def vdn_delta_factors(
         a_scale, b_scale, variant = _settings_of(a_scale, b_scale, variant)
     if out is None:
         tensors = (A, B, alpha) if info is None else (A, B, alpha, info)
-    elif type(out) is tuple and len(out) == 2:
+    elif isinstance(out, (tuple, list)) and len(out) == 2:
         tensors = (A, B, alpha, *out) if info is None else (A, B, alpha, *out, info)
     else:
-        tensors = ()
+        raise TypeError(f"out must be a pair of tensors (T, J), not {type(out).__name__}")
     plain = _is_plain()
-    known = None
-    if plain and tensors and type(A) is Tensor and not (
-        _is_watched() or A.is_nested or B.is_nested or alpha.is_nested
-        or (len(tensors) > 3 and not all(isinstance(x, Tensor) and not x.is_nested for x in tensors[3:]))
-    ):
-        known = _known_calls.get((len(tensors), A.shape))
+    known = _known_call(tensors) if plain else None
     if known is not None:
-        check, n, index, shape, strides_A, strides_B = known
-        if check(*tensors) and index == _current_device():
-            if out is None:
-                T, J = _empty_strided_cuda(shape, strides_A, _f32), _empty_strided_cuda(shape, strides_B, _f32)
-            else:
-                T, J = out
-            _enqueue_here(n, index, A, B, alpha, T, J,
-                          c.options(variant, a_scale, b_scale, None if info is None else info.data_ptr()))
-            if len(tensors) > 3:
-                _increment_version((T, J) if info is None else (T, J, info))
-            return T, J
+        n, index, shape, strides_T, strides_J = known
+        if out is None:
+            T, J = _empty_strided_cuda(shape, strides_T, _f32), _empty_strided_cuda(shape, strides_J, _f32)
+        else:
+            T, J = out
+        _enqueue_here(n, index, A, B, alpha, T, J,
+                      c.options(variant, a_scale, b_scale, None if info is None else info.data_ptr()))
+        if len(tensors) > 3:
+            _increment_version((T, J) if info is None else (T, J, info))
+        return T, J
     if info is None and out is None:
         if plain and _is_direct(tensors):
             result = _factors_cuda(A, B, alpha, a_scale, b_scale, variant)
@@ -425,8 +435,6 @@ def vdn_delta_factors(
             _refuse(A, B, alpha)
         T, J = _empty_like(A), _empty_like(B)
     else:
-        if not (isinstance(out, (tuple, list)) and len(out) == 2):
-            raise TypeError(f"out must be a pair of tensors (T, J), not {type(out).__name__}")
         T, J = out
         for name, tensor in (("T", T), ("J", J)):
             if not isinstance(tensor, Tensor):
@@ -440,10 +448,9 @@ def vdn_delta_factors(
         for name, tensor in (("T", T), ("J", J), ("info", info)):
             if tensor is not None and tensor.is_neg():
                 raise ValueError(f"{name} is a view with the negative bit; {name}.resolve_neg() is a tensor without")
-        if _is_direct((A, B, alpha, T, J) if info is None else (A, B, alpha, T, J, info)):
+        if _is_direct(tensors):
             _factors_out_cuda(A, B, alpha, T, J, info, a_scale, b_scale, variant)
-            if tensors:
-                _remember(tensors)
+            _remember(tensors)
             return T, J
     (_factors_out_plain if plain else _factors_out_checked)(A, B, alpha, T, J, info, a_scale, b_scale, variant)
     return T, J

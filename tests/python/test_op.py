@@ -339,7 +339,10 @@ class Operation:
         """A view whose values are those of its storage with the other sign: read as such, not written into."""
         A, B, alpha = self.inputs(2)
         wanted = vdn_delta_factors(A, B, alpha)
-        self.assertSameBits(vdn_delta_factors(A, torch._neg_view(-B), alpha), wanted, "an input")
+        for n, x in enumerate((A, B, alpha)):
+            args = [A, B, alpha]
+            args[n] = torch._neg_view(-x)
+            self.assertSameBits(vdn_delta_factors(*args), wanted, f"argument {n}")
         T, J = torch.full_like(A, 7), torch.full_like(B, 7)
         for out in ((torch._neg_view(T), J), (T, torch._neg_view(J))):
             with self.assertRaisesRegex(ValueError, "negative bit"):
