@@ -39,6 +39,7 @@ VDN_DEVICE Pair fadd2(Pair a, Pair b) {
   asm("add.rn.f32x2 %0, %1, %2;" : "=l"(d.bits) : "l"(a.bits), "l"(b.bits));
   return d;
 }
+VDN_DEVICE Pair paired(Pair p, int) { return p; }
 // {a b.x, a b.y}. "mul.f32x2"
 VDN_DEVICE Pair fmul2(float a, float2 b) {
   Pair d;
@@ -63,6 +64,19 @@ VDN_DEVICE void ffma2_row(Pair (&acc)[pairs], float a, const float2 (&b)[pairs])
         : "l"(make_pair(a, a).bits), "l"(make_pair(b[u].x, b[u].y).bits));
 }
 
+template <int pairs>
+VDN_DEVICE void ffma2_row_back(Pair (&acc)[pairs], float a, const float2 (&b)[pairs]) {
+  ffma2_row(acc, a, b);
+}
+// acc + a {b.x, b.y}
+VDN_DEVICE Pair ffma2(Pair acc, float a, float2 b) {
+  Pair d;  // not in place: its register is free to be another one
+  asm("fma.rn.f32x2 %0, %1, %2, %3;"
+      : "=l"(d.bits)
+      : "l"(make_pair(a, a).bits), "l"(make_pair(b.x, b.y).bits), "l"(acc.bits));
+  return d;
+}
+
 #else
 
 struct Pair {
@@ -70,6 +84,16 @@ struct Pair {
 };
 VDN_DEVICE Pair make_pair(float x, float y) { return {make_float2(x, y)}; }
 VDN_DEVICE float2 pair_values(Pair pair) { return pair.value; }
+// The same pair, by a 64-bit instruction, so that it has to lie in an even register and the next one. `zero` is 0.
+VDN_DEVICE Pair paired(Pair p, int zero) {
+#ifdef __CUDA_ARCH__
+  asm volatile(
+      "{\n.reg .b64 t;\nmov.b64 t, {%0, %1};\nmad.wide.u32 t, %2, %2, t;\nmov.b64 {%0, %1}, t;\n}"
+      : "+f"(p.value.x), "+f"(p.value.y)
+      : "r"(zero));
+#endif
+  return p;
+}
 VDN_DEVICE Pair fadd2(Pair a, Pair b) {
   return make_pair(__fadd_rn(a.value.x, b.value.x), __fadd_rn(a.value.y, b.value.y));
 }
@@ -88,6 +112,18 @@ VDN_DEVICE void ffma2_row(Pair (&acc)[pairs], float a, const float2 (&b)[pairs])
     acc[u].value.x = __fmaf_rn(a, b[u].x, acc[u].value.x);
     acc[u].value.y = __fmaf_rn(a, b[u].y, acc[u].value.y);
   }
+}
+
+template <int pairs>
+VDN_DEVICE void ffma2_row_back(Pair (&acc)[pairs], float a, const float2 (&b)[pairs]) {
+  VDN_UNROLL
+  for (int u = pairs - 1; u >= 0; --u) {
+    acc[u].value.y = __fmaf_rn(a, b[u].y, acc[u].value.y);
+    acc[u].value.x = __fmaf_rn(a, b[u].x, acc[u].value.x);
+  }
+}
+VDN_DEVICE Pair ffma2(Pair acc, float a, float2 b) {
+  return make_pair(__fmaf_rn(a, b.x, acc.value.x), __fmaf_rn(a, b.y, acc.value.y));
 }
 
 #endif

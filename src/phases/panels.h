@@ -32,6 +32,11 @@ using RowPanel = RowPanelOf<kRowPitch>;
 struct alignas(16) SweepStage {
   float word[kDim * kSweepStagePitch];
 };
+// A warp's rows, of which a turning tile's threads hold eight each: 8 mod 32 between those, for the banks.
+constexpr int kTurnStagePitch = 8 * kDim + 8;
+struct alignas(16) TurnStage {
+  float word[4 * kTurnStagePitch];
+};
 struct alignas(16) InjectStage {
   float word[kElements];
 };

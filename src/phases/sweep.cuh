@@ -102,9 +102,9 @@ struct SweepSolve {
   float w[kStep][kStep];  // below the diagonal
 };
 
-// Where the row at C's panel word `word` (0..127) lies in the columns' panels.
-VDN_DEVICE int sweep_column_word(int word) {
-  return column_word(word / 4 % kRowCycle + kRowCycle * (word / (4 * kRowCycle) * 4 + word % 4));
+// Which row lies at C's panel word `word` (0..127).
+VDN_DEVICE int sweep_row(int word) {
+  return word / 4 % kRowCycle + kRowCycle * (word / (4 * kRowCycle) * 4 + word % 4);
 }
 
 // G and E for one row: one thread.
@@ -127,7 +127,7 @@ VDN_DEVICE void sweep_solve(SweepSolve& x, int word, const CPanel& c, const Pivo
     for (int m = 0; m < k; ++m) x.e[k] = arch::ffma(x.w[k][m], x.e[m], x.e[k]);
   }
   const float4 d0 = arch::load_shared4(pivot.d_inverse), d1 = arch::load_shared4(pivot.d_inverse + 4);
-  float* out = columns.word + sweep_column_word(word);
+  float* out = columns.word + (column_word(sweep_row(word)) ^ (SBS ? 0 : 1));
   VDN_UNROLL
   for (int k = 0; k < kStep; ++k) {
     arch::store_shared(rows.word + k * kCPitch + word, x.e[k]);
@@ -137,8 +137,14 @@ VDN_DEVICE void sweep_solve(SweepSolve& x, int word, const CPanel& c, const Pivo
 }
 
 // H for the same row.
-VDN_DEVICE void sweep_solve_h(SweepSolve& x, int word, HPanel& h) {
-  float* out = h.word + sweep_column_word(word);
+VDN_DEVICE void sweep_solve_h(SweepSolve& x, int word, int s, HPanel& h) {
+#if TURN
+  // Row r + 8 p, as row_word has it, at place (p - s) % 16.
+  const unsigned at = static_cast<unsigned>(word), r = at / 4 % 8, p = at / 32 * 4 + at % 4, q = p - static_cast<unsigned>(s);
+  float* out = h.word + (q % 16 / 4 * 32 + r * 4 + q % 4);
+#else
+  float* out = h.word + column_word(sweep_row(word));
+#endif
   VDN_UNROLL
   for (int k = 0; k < kStep; ++k) {  // upwards, in place: h_k needs e_k .. e_7
     VDN_UNROLL

@@ -52,18 +52,18 @@ VDN_DEVICE void sweep_exchange(tile::SweepTile& tile, SweepThread me, bool in, b
                               arch::fmul(alpha_j[q], x));
         m[q % 2] = arch::ffma(a_scale, raw, diagonal ? 1.0f : 0.0f);
       }
-      tile::sweep_pair(tile, p, u) = arch::make_pair(m[0], m[1]);
+      tile::sweep_set(tile, p, u, m[0], m[1]);
     }
   }
+  tile::sweep_align(tile);
 }
 
 // What a bad pivot makes of the matrix.
 VDN_DEVICE void sweep_spoil(tile::SweepTile& tile) {
-  const arch::Pair nan = arch::make_pair(arch::quiet_nan(), arch::quiet_nan());
   VDN_UNROLL
   for (int p = 0; p < kRows; ++p) {
     VDN_UNROLL
-    for (int u = 0; u <= p / 4; ++u) tile::sweep_pair(tile, p, u) = nan;
+    for (int u = 0; u <= p / 4; ++u) tile::sweep_set(tile, p, u, arch::quiet_nan(), arch::quiet_nan());
   }
 }
 

@@ -14,6 +14,7 @@
 #include "phases/pivot.cuh"
 #include "phases/sweep.cuh"
 #include "phases/sweep_stage.cuh"
+#include "phases/turn.cuh"
 #include "single/config.h"
 #include "single/smem.h"
 
@@ -26,107 +27,128 @@ VDN_DEVICE bool can_bulk_copy(const float* in, const float* out) {
   return ((reinterpret_cast<std::uintptr_t>(in) | reinterpret_cast<std::uintptr_t>(out)) & 15) == 0;
 }
 
-// A -> X -> T.
-VDN_DEVICE void sweep_role(Smem& smem, const Params& params, int thread) {
+// The matrices of this CTA are count = 0, 1, ..., of which each team has every second one.
+VDN_DEVICE int cta_matrices(const Params& params) {
   const int n = static_cast<int>(params.n);  // at most 2^30
-  const bool bulk = can_bulk_copy(params.A, params.T);
+  return (n - arch::block_index() + arch::block_count() - 1) / arch::block_count();
+}
+VDN_DEVICE int matrix_of(int count) { return arch::block_index() + count * arch::block_count(); }
+
+VDN_DEVICE void sweep_staged(int team) {
+  if (team == 0)
+    arch::barrier_sync<kStaged, kStagedThreads>();
+  else
+    arch::barrier_sync<kStagedOther, kStagedThreads>();
+}
+
+// A -> X -> T. The stage goes from team to team: turn `count` takes A of `count` out and puts T of count - 2 in; there
+// are kTeams more turns than matrices.
+VDN_DEVICE void sweep_role(Smem& smem, const Params& params, int team, int thread) {
+  const int total = cta_matrices(params);
+  Team& mine = smem.team[team];
   tile::SweepTile tile;
-  if (bulk && thread % 32 == 0) {  // the first A: nothing else is to be done yet, so all four warps copy
-    if (thread == 0) arch::mbarrier_arrive_expect(&smem.a_ready, phases::kSweepBytes);
+  if (team == 0 && thread % 32 == 0 && can_bulk_copy(params.A, params.T)) {
+    // The first A: nothing else is to be done yet, so all four warps copy.
+    if (thread == 0) arch::mbarrier_arrive_expect(&mine.a_ready, phases::kSweepBytes);
     phases::sweep_bulk_load(smem.sweep_stage, params.A + matrix_offset(arch::block_index()), thread / 32, kSweepWarps,
-                            &smem.a_ready);
+                            &mine.a_ready);
   }
-  arch::warp_sync();              // together again
-  int turn = 0, turn_parity = 0;  // of the pivot warps
+  arch::warp_sync();  // together again
   VDN_NO_UNROLL
-  for (int count = 0, m = arch::block_index();; ++count, m += arch::block_count()) {
+  for (int count = team;; count += kTeams) {
     // 1: take A in, and put T of the matrix before out.
-    const bool in = m < n, out = count > 0;
-    const int parity = count % 2;
-    if (in) {
-      arch::store_shared(smem.alpha[parity] + thread,
-                         arch::load_global(params.alpha + static_cast<std::int64_t>(m) * kDim + thread));
-      if (!bulk) {
+    {
+      const bool in = count < total, out = count >= kTeams, bulk = can_bulk_copy(params.A, params.T);
+      const int parity = count / kTeams % 2;
+      const int m = matrix_of(count), before = m - kTeams * arch::block_count();
+      if (in)
+        arch::store_shared(mine.alpha[parity] + thread,
+                           arch::load_global(params.alpha + static_cast<std::int64_t>(m) * kDim + thread));
+      else if (!out)
+        break;  // the second team of a CTA with one matrix
+      if (bulk || count > 0) arch::mbarrier_wait(&mine.a_ready, parity ^ (bulk || team != 0 ? 0 : 1));
+      if (!bulk && in) {
         phases::sweep_word_load(thread, smem.sweep_stage, params.A + matrix_offset(m));
-        arch::barrier_sync<kStaged, kStagedThreads>();
+        sweep_staged(team);
       }
-    }
-    if (bulk) arch::mbarrier_wait(&smem.a_ready, parity);
-    if (out && arch::load_shared(&smem.bad[(count - 1) % kBadRing]) != 0) phases::sweep_spoil(tile);
-    phases::sweep_exchange(tile, phases::SweepThread(arch::opaque(thread)), in, out, smem.alpha[parity ^ 1],
-                           smem.sweep_stage, params.a_scale);
-    if (bulk && in) {
-      arch::fence_before_bulk_copy();
-      arch::mbarrier_arrive(&smem.t_ready);
-    } else if (bulk) {  // the last T: nothing else is left to do, so all four warps copy
-      arch::fence_before_bulk_copy();
-      arch::barrier_sync<kStaged, kStagedThreads>();
-      if (thread % 32 == 0) {
-        phases::sweep_bulk_store(smem.sweep_stage, params.T + matrix_offset(m - arch::block_count()), thread / 32,
-                                 kSweepWarps);
-        arch::bulk_store_wait_read();
+      if (out && arch::load_shared(&smem.bad[(count - kTeams) % kBadRing]) != 0) phases::sweep_spoil(tile);
+      phases::sweep_exchange(tile, phases::SweepThread(arch::opaque(thread)), in, out, mine.alpha[parity ^ 1],
+                             smem.sweep_stage, params.a_scale);
+      const bool last = count > total;
+      if (bulk) {
+        arch::fence_before_bulk_copy();
+        if (last) {  // the last T: nothing else is left to do, so all four warps copy
+          sweep_staged(team);
+          if (thread % 32 == 0) {
+            phases::sweep_bulk_store(smem.sweep_stage, params.T + matrix_offset(before), thread / 32, kSweepWarps);
+            arch::bulk_store_wait_read();
+          }
+        }
+      } else if (out) {
+        sweep_staged(team);
+        phases::sweep_word_store(thread, smem.sweep_stage, params.T + matrix_offset(before));
       }
-    } else if (out) {
-      arch::barrier_sync<kStaged, kStagedThreads>();
-      phases::sweep_word_store(thread, smem.sweep_stage, params.T + matrix_offset(m - arch::block_count()));
-      arch::barrier_sync<kStaged, kStagedThreads>();
+      if (!last) arch::mbarrier_arrive(&smem.t_ready);
+      if (!in) break;
     }
-    if (!in) break;
-    phases::sweep_publish(tile, phases::SweepThread(arch::opaque(thread)), 0, smem.c[0], smem.diag[1]);
+    phases::sweep_publish(tile, phases::SweepThread(arch::opaque(thread)), 0, mine.c[0], mine.diag[1]);
     VDN_NO_UNROLL
     for (int s = 0; s < kSteps; ++s) {
       // 3: G and E of the step for the team, H for the injection.
-      arch::mbarrier_arrive(&smem.panel_ready[turn]);
-      arch::mbarrier_wait(&smem.panel_ready[turn], turn_parity);
-      turn = turn + 1 == kPivotWarps ? 0 : turn + 1;
-      turn_parity ^= turn == 0;
+      arch::mbarrier_arrive(&mine.panel_ready);
+      arch::mbarrier_wait(&mine.panel_ready, s % 2);  // kSteps is even: the parity of the step is that of the phase
       phases::SweepSolve x;
-      phases::sweep_solve(x, arch::opaque(thread), smem.c[s % 2], smem.pivot[s % 2], smem.g, smem.e);
-      arch::mbarrier_arrive(&smem.solved);
-      arch::mbarrier_wait(&smem.h_free[s], parity ^ 1);
-      phases::sweep_solve_h(x, arch::opaque(thread), smem.h[s]);
-      arch::mbarrier_arrive(&smem.h_ready[s]);
+      phases::sweep_solve(x, arch::opaque(thread), mine.c[s % 2], mine.pivot[s % 2], mine.g, mine.e);
+      arch::mbarrier_arrive(&mine.solved);
+      const int panel = kSteps * count + s, last = panel - kPanels;
+      if (last >= 0)
+        arch::mbarrier_wait(&smem.team[last / kSteps % kTeams].h_free[last % kSteps], last / (kTeams * kSteps) % 2);
+      phases::sweep_solve_h(x, arch::opaque(thread), s, smem.h[panel % kPanels]);
+      arch::mbarrier_arrive(&mine.h_ready[s]);
       // 4: the update, and the next step's columns.
-      arch::mbarrier_wait(&smem.solved, s % 2);  // kSteps is even: the parity of the step is that of the phase
-      phases::sweep_update(tile, phases::SweepThread(arch::opaque(thread)), smem.g, smem.e);
+      arch::mbarrier_wait(&mine.solved, s % 2);
+      phases::sweep_update(tile, phases::SweepThread(arch::opaque(thread)), mine.g, mine.e);
       if (s + 1 < kSteps)
-        phases::sweep_publish(tile, phases::SweepThread(arch::opaque(thread)), s + 1, smem.c[(s + 1) % 2],
-                              smem.diag[s % 2]);
+        phases::sweep_publish(tile, phases::SweepThread(arch::opaque(thread)), s + 1, mine.c[(s + 1) % 2],
+                              mine.diag[s % 2]);
     }
   }
 }
 
-// 6: A into the sweep's stage and T out of it, one thread. Nothing to do where the copy engine cannot be used.
+// 6: A into the sweep's stage and T out of it, one thread; it hands the stage from turn to turn. Where the copy engine
+// cannot be used, that is all.
 VDN_DEVICE void copy_role(Smem& smem, const Params& params) {
-  const int n = static_cast<int>(params.n);
-  if (!can_bulk_copy(params.A, params.T)) return;
+  const int total = cta_matrices(params);
+  const bool bulk = can_bulk_copy(params.A, params.T);
+  // The last turn copies by itself. A turn without A and T, the second of a CTA with one matrix, is left out.
   VDN_NO_UNROLL
-  for (int count = 0, m = arch::block_index(); m < n; ++count, m += arch::block_count()) {
-    arch::mbarrier_wait(&smem.t_ready, count % 2);  // A of m is out of the stage, T of the matrix before m is in it
-    if (count > 0) {
-      phases::sweep_bulk_store(smem.sweep_stage, params.T + matrix_offset(m - arch::block_count()), 0, 1);
-      arch::bulk_store_wait_read();
+  for (int count = 0; count <= total; ++count) {
+    if (count < total || count >= kTeams) {
+      arch::mbarrier_wait(&smem.t_ready, count % 2);  // A of this turn is out of the stage, T is in it
+      if (bulk && count >= kTeams) {
+        phases::sweep_bulk_store(smem.sweep_stage, params.T + matrix_offset(matrix_of(count - kTeams)), 0, 1);
+        arch::bulk_store_wait_read();
+      }
     }
-    if (m + arch::block_count() < n) {
-      arch::mbarrier_arrive_expect(&smem.a_ready, phases::kSweepBytes);
-      phases::sweep_bulk_load(smem.sweep_stage, params.A + matrix_offset(m + arch::block_count()), 0, 1, &smem.a_ready);
+    Team& next = smem.team[(count + 1) % kTeams];
+    if (bulk && count + 1 < total) {
+      arch::mbarrier_arrive_expect(&next.a_ready, phases::kSweepBytes);
+      phases::sweep_bulk_load(smem.sweep_stage, params.A + matrix_offset(matrix_of(count + 1)), 0, 1, &next.a_ready);
     } else {
-      arch::mbarrier_arrive(&smem.a_ready);  // no more input, but the stage is free for the last T
+      arch::mbarrier_arrive(&next.a_ready);  // no more input, or not by copies, but the stage is free
     }
   }
 }
 
-// 2: the pivot blocks, one step ahead of the sweep team. The warps take turns, each on its own scheduler: what the last
-// one leaves, panel_ready hands over, and the next one goes on from it.
-VDN_DEVICE void pivot_role(Smem& smem, const Params& params, int warp, int lane) {
-  const int n = static_cast<int>(params.n);
-  const int first = arch::block_index(), stride = arch::block_count();
-  const int total = kSteps * ((n - first + stride - 1) / stride);  // steps of all matrices of this CTA
+// 2: the pivot blocks of a team's matrices, one step ahead of it.
+VDN_DEVICE void pivot_role(Smem& smem, const Params& params, int team, int lane) {
+  Team& mine = smem.team[team];
+  const int turns = kSteps * ((cta_matrices(params) - team + kTeams - 1) / kTeams);
   VDN_NO_UNROLL
-  for (int turn = warp; turn < total; turn += kPivotWarps) {
-    if (turn > 0) arch::mbarrier_wait(&smem.panel_ready[(turn - 1) % kPivotWarps], (turn - 1) / kPivotWarps % 2);
-    const int s = turn % kSteps, count = turn / kSteps;
-    const int m = first + count * stride;
+  for (int turn = 0; turn < turns; ++turn) {
+    if (turn > 0) arch::mbarrier_wait(&mine.panel_ready, (turn - 1) % 2);
+    const int s = turn % kSteps, count = team + turn / kSteps * kTeams;
+    const int m = matrix_of(count);
     int* flag = &smem.bad[count % kBadRing];
     int bad = 0;
     phases::PivotPair block;
@@ -134,24 +156,85 @@ VDN_DEVICE void pivot_role(Smem& smem, const Params& params, int warp, int lane)
       block = phases::pivot_load(lane, params.A + matrix_offset(m), params.a_scale);
     } else {
       bad = arch::load_shared(flag);
-      block = phases::pivot_form(lane, s, smem.diag[s % 2], smem.c[(s - 1) % 2], smem.pivot[(s - 1) % 2],
-                                 smem.scratch[warp]);
+      block = phases::pivot_form(lane, s, mine.diag[s % 2], mine.c[(s - 1) % 2], mine.pivot[(s - 1) % 2], mine.scratch);
     }
-    bad = phases::pivot_factor(lane, block, kStep * s + 1, bad, smem.pivot[s % 2]);
+    bad = phases::pivot_factor(lane, block, kStep * s + 1, bad, mine.pivot[s % 2]);
     if (lane == 0) {
       arch::store_shared(flag, bad);
       if (s + 1 == kSteps && params.info != nullptr) arch::store_global(params.info + m, bad);
     }
-    arch::mbarrier_arrive(&smem.panel_ready[warp]);
+    arch::mbarrier_arrive(&mine.panel_ready);
   }
 }
 
+#if TURN
+// 5: B -> J, behind the sweep by as much as the ring of panels holds.
+VDN_DEVICE void inject_role(Smem& smem, const Params& params, int warp, int lane) {
+  const int n = static_cast<int>(params.n);
+  const bool bulk = can_bulk_copy(params.B, params.J);
+  phases::TurnStage& stage = smem.inject_stage[warp];
+  tile::TurnTile tile;
+  int place = 0;  // of the next panel in the ring
+  if (bulk && lane == 0)
+    phases::turn_bulk_load(stage, params.B + matrix_offset(arch::block_index()) + warp * phases::kTurnWords,
+                           &smem.b_ready[warp]);
+  VDN_NO_UNROLL
+  for (int count = 0, m = arch::block_index();; ++count, m += arch::block_count()) {
+    const bool in = m < n, out = count > 0;
+    if (in) {
+      if (bulk) {
+        arch::mbarrier_wait(&smem.b_ready[warp], count % 2);
+      } else {
+        phases::turn_word_load(lane, stage, params.B + matrix_offset(m) + warp * phases::kTurnWords);
+        arch::warp_sync();
+      }
+    }
+    if (out && arch::load_shared(&smem.bad[(count - 1) % kBadRing]) != 0) phases::turn_spoil(tile);
+    phases::turn_exchange(tile, phases::TurnThread(arch::opaque(lane)), in, out, stage, params.b_scale);
+    arch::fence_before_bulk_copy();
+    arch::warp_sync();
+    if (out) {
+      float* J = params.J + matrix_offset(m - arch::block_count()) + warp * phases::kTurnWords;
+      if (!bulk) {
+        phases::turn_word_store(lane, stage, J);
+        arch::warp_sync();
+      } else if (lane == 0) {
+        phases::turn_bulk_store(stage, J);
+      }
+    }
+    if (!in) break;
+    VDN_NO_UNROLL
+    for (int s = 0; s < kSteps; ++s) {
+      phases::RowPanel& panel = smem.row[warp][s % 2];
+      phases::turn_publish(tile, phases::TurnThread(arch::opaque(lane)), panel);
+      arch::warp_sync();
+      if (s == kPrefetchStep && bulk && lane == 0) {
+        arch::bulk_store_wait_read();  // frees the stage for the next B, or for the last J
+        if (m + arch::block_count() < n)
+          phases::turn_bulk_load(stage, params.B + matrix_offset(m + arch::block_count()) + warp * phases::kTurnWords,
+                                 &smem.b_ready[warp]);
+      }
+      tile::TurnRows a;
+      phases::turn_rows(a, phases::TurnThread(arch::opaque(lane)), panel);
+      Team& team = smem.team[count % kTeams];
+      arch::mbarrier_wait(&team.h_ready[s], count / kTeams % 2);
+      phases::turn_update(tile, a, phases::TurnThread(arch::opaque(lane)), panel,
+                          smem.h[place]);
+      place = place + 1 == kPanels ? 0 : place + 1;
+      arch::mbarrier_arrive(&team.h_free[s]);
+    }
+  }
+  if (bulk && lane == 0) arch::bulk_store_wait_read();
+}
+
+#else
 // 5: B -> J, behind the sweep by as much as it likes up to a matrix.
 VDN_DEVICE void inject_role(Smem& smem, const Params& params, int warp, int lane) {
   const int n = static_cast<int>(params.n);
   const bool bulk = can_bulk_copy(params.B, params.J);
-  float* stage = smem.inject_stage.word + warp * phases::kInjectWords;
+  float* stage = smem.inject_stage[0].word + warp * phases::kInjectWords;
   tile::InjectTile tile;
+  int place = 0;  // of the next panel in the ring
   if (bulk && lane == 0)
     phases::inject_bulk_load(stage, params.B + matrix_offset(arch::block_index()) + warp * phases::kInjectWords,
                              &smem.b_ready[warp]);
@@ -193,12 +276,17 @@ VDN_DEVICE void inject_role(Smem& smem, const Params& params, int warp, int lane
                                    params.B + matrix_offset(m + arch::block_count()) + warp * phases::kInjectWords,
                                    &smem.b_ready[warp]);
       }
-      arch::mbarrier_wait(&smem.h_ready[s], parity);
-      phases::inject_update(tile, phases::InjectThread(arch::opaque(lane)), panel, smem.h[s]);
-      arch::mbarrier_arrive(&smem.h_free[s]);
+      float4 a[4];
+      phases::inject_rows(a, phases::InjectThread(arch::opaque(lane)), panel);
+      Team& team = smem.team[count % kTeams];
+      arch::mbarrier_wait(&team.h_ready[s], count / kTeams % 2);
+      phases::inject_update(tile, a, phases::InjectThread(arch::opaque(lane)), panel, smem.h[place]);
+      place = place + 1 == kPanels ? 0 : place + 1;
+      arch::mbarrier_arrive(&team.h_free[s]);
     }
   }
   if (bulk && lane == 0) arch::bulk_store_wait_read();
 }
+#endif
 
 }  // namespace vdn_delta::single

@@ -4,7 +4,7 @@
 //
 // clang-format off
 //   region         written by                       read by                           dead when
-//   h[s]           sweep team, step s               injection team, step s            all of h_free[s] have arrived
+//   h[n % 12]      the sweep team of panel n        injection team, panel n           all of its h_free have arrived
 //   c[s % 2]       sweep team after step s - 1      sweep team and the pivot warp of  panel_ready of step s + 1 is
 //                                                   step s + 1, both in step s        complete
 //   g, e           sweep team, step s               sweep team, step s                the same
@@ -13,10 +13,12 @@
 //                                                   warp, step s
 //   row[w][s % 2]  injection warp w, step s         the same warp, step s             two steps later
 //   scratch[w]     pivot warp w                     the same warp                     within a step
-//   alpha[m % 2]   sweep team, matrix m             the same, at its end              matrix m + 2
-//   bad[m % 4]     pivot warps, each step of m      both teams, at the matrix's end   matrix m + 4
+//   alpha[m/2 % 2] sweep team, matrix m             the same, at its end              matrix m + 4
+//   bad[m % 4]     pivot warp, each step of m       sweep and injection, at the end   matrix m + 4
 //   *_stage        bulk loads, then the team        the team, then bulk stores        the stores have read it
 // clang-format on
+// Two sweep teams, of which each has all but h, the stages and bad for itself; steps are those of the team, counted on
+// over its matrices. The order in which everything happens is in docs/teams.md.
 #pragma once
 
 #include <cstdint>
@@ -27,29 +29,33 @@
 
 namespace vdn_delta::single {
 
-struct alignas(128) Smem {
-  phases::HPanel h[kPanels];
+// What a sweep team has for itself. Of the matrices of the CTA, 0, 1, 2, ..., team t does t, t + 2, ...
+struct alignas(16) Team {
   phases::CPanel c[2];
   phases::CPanel g;
   phases::HPanel e;
-  phases::SweepStage sweep_stage;
-  phases::InjectStage inject_stage;
   phases::PivotBlock pivot[2];
   phases::DiagBlock diag[2];
-  phases::RowPanel row[kInjectWarps][2];
-  phases::PivotScratch scratch[kPivotWarps];
+  phases::PivotScratch scratch;
   float alpha[2][kDim];
-  int bad[kBadRing];
   // Every thread arrives for itself: that is what orders its accesses, and what the sanitizers can follow.
-  std::uint64_t panel_ready[kPivotWarps];  // c[s], diag[s + 1] and pivot[s] are complete; arrivals: sweep team and the
-                                           // step's pivot warp; waits: sweep team and the next pivot warp. One for each
-                                           // pivot warp: a wait by parity must not begin a phase early
-  std::uint64_t solved;                    // g and e are complete; arrivals and waits: sweep team
-  std::uint64_t h_ready[kPanels];          // h[s] is complete; arrivals: sweep team; waits: injection team
-  std::uint64_t h_free[kPanels];           // h[s] has been used; arrivals: injection team; waits: sweep team
-  std::uint64_t a_ready;                   // arrivals: 1 and the bytes of A; waits: sweep team
-  std::uint64_t t_ready;                   // arrivals: sweep team after its exchange; waits: copy warp
-  std::uint64_t b_ready[kInjectWarps];     // arrivals: 1 and the bytes of 32 rows of B; waits: that warp
+  std::uint64_t panel_ready;      // c[s], diag[s + 1] and pivot[s] are complete; arrivals and waits: sweep team and its
+                                  // pivot warp
+  std::uint64_t solved;           // g and e are complete; arrivals and waits: sweep team
+  std::uint64_t h_ready[kSteps];  // the panel of step s is complete; arrivals: sweep team; waits: injection team
+  std::uint64_t h_free[kSteps];   // the panel of step s has been used; arrivals: injection team; waits: the sweep team
+                                  // that has its place in the ring next
+  std::uint64_t a_ready;          // the stage is this team's; arrivals: 1 and the bytes of A; waits: sweep team
+};
+struct alignas(128) Smem {
+  phases::HPanel h[kPanels];  // panel n = 16 m + s lies at n % kPanels
+  Team team[kTeams];
+  phases::SweepStage sweep_stage;
+  phases::TurnStage inject_stage[kInjectWarps];  // large enough for an InjectStage, where the tile does not turn
+  phases::RowPanel row[kInjectWarps][2];
+  int bad[kBadRing];
+  std::uint64_t t_ready;                // arrivals: the sweep team whose turn it is, after its exchange; waits: copy warp
+  std::uint64_t b_ready[kInjectWarps];  // arrivals: 1 and the bytes of 32 rows of B; waits: that warp
 };
 constexpr int kPanelReadyArrivals = kSweepThreads + 32;
 constexpr int kSolvedArrivals = kSweepThreads;
@@ -61,11 +67,11 @@ constexpr int kBReadyArrivals = 1;  // and the bytes
 
 // Named barriers; id 0 is the CTA's own.
 enum Barrier : int {
-  kStaged = 1,  // the sweep's stage is complete: sweep team, not in the steady state
+  kStaged = 1,       // the sweep's stage is complete: sweep team 0, not in the steady state
+  kStagedOther = 2,  // the same of team 1
 };
 constexpr int kStagedThreads = kSweepThreads;
 
-static_assert(sizeof(Smem) == 228352, "as the head of kernel.cu says");
 static_assert(sizeof(Smem) <= 227 * 1024, "what a CTA can have on sm_90 and sm_100");
 
 }  // namespace vdn_delta::single

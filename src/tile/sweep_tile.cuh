@@ -6,7 +6,7 @@
 // Thread (r, c), 0 <= r < 8 and 0 <= c < 16, holds the elements (r + 8 p, c + 16 q) with p >= 2 q: 72 of its 16 x 8, so
 // that 128 threads hold the lower triangle in equal shares. In the diagonal's blocks of 16 (p = 2 q and p = 2 q + 1)
 // only the elements on and below the diagonal belong to the triangle; the others are computed and never read. Elements
-// lie in pairs over q for the packed fma; where only the first of a pair is held, the second is never read either.
+// lie in pairs over q for the packed fma, but for those of which only the first is held.
 //
 //              q  0 1   2 3   4 5   6 7
 //   p  0, 1     [D .]                      D: in a diagonal block. A pair with a D is block-summed: the eight products
@@ -19,6 +19,7 @@
 
 #include "arch/ffma2.cuh"
 #include "arch/vec_mem.cuh"
+#include "arch/warp_math.cuh"
 #include "shape.h"
 
 namespace vdn_delta::tile {
@@ -26,7 +27,8 @@ namespace vdn_delta::tile {
 constexpr int kPairs = kColumns / 2;
 
 struct SweepTile {
-  arch::Pair diag[kPairs][4];  // column pair u, rows 4 u .. 4 u + 3
+  arch::Pair edge[kPairs];     // column 2 u, rows 4 u and 4 u + 1: a pair over p
+  arch::Pair diag[kPairs][2];  // column pair u, rows 4 u + 2 and 4 u + 3
   arch::Pair below0[12];       // column pair 0, rows 4 .. 15
   arch::Pair below1[8];        // column pair 1, rows 8 .. 15
   arch::Pair below2[4];        // column pair 2, rows 12 .. 15
@@ -34,69 +36,164 @@ struct SweepTile {
 
 constexpr bool sweep_holds(int p, int q) { return p >= 2 * q; }
 constexpr bool sweep_on_diagonal(int p, int q) { return p / 2 == q; }
+constexpr bool sweep_on_edge(int p, int u) { return p / 2 == 2 * u; }  // of pair u, only the first is held
 
-// The pair with elements (p, 2 u) and (p, 2 u + 1); element (p, q). p, u and q are known at compile time.
+// The pair with elements (p, 2 u) and (p, 2 u + 1), not on the edge. p, u and q are known at compile time.
 template <class Tile>  // const or not
 VDN_DEVICE auto& sweep_pair(Tile& tile, int p, int u) {
-  if (u == p / 4) return tile.diag[u][p % 4];
+  if (u == p / 4) return tile.diag[u][p % 2];
   if (u == 0) return tile.below0[p - 4];
   if (u == 1) return tile.below1[p - 8];
   return tile.below2[p - 12];
 }
 VDN_DEVICE float sweep_element(const SweepTile& tile, int p, int q) {
-  const float2 v = arch::pair_values(sweep_pair(tile, p, q / 2));
-  return q % 2 == 0 ? v.x : v.y;
+  const bool edge = sweep_on_edge(p, q / 2);
+  const float2 v = arch::pair_values(edge ? tile.edge[q / 2] : sweep_pair(tile, p, q / 2));
+  return (edge ? p : q) % 2 == 0 ? v.x : v.y;
+}
+VDN_DEVICE void sweep_set_half(arch::Pair& pair, int half, float x) {
+  const float2 v = arch::pair_values(pair);
+  pair = half == 0 ? arch::make_pair(x, v.y) : arch::make_pair(v.x, x);
+}
+// Elements (p, 2 u) and (p, 2 u + 1), of which the second may not be held.
+VDN_DEVICE void sweep_set(SweepTile& tile, int p, int u, float x, float y) {
+  if (sweep_on_edge(p, u))
+    sweep_set_half(tile.edge[u], p % 2, x);
+  else
+    sweep_pair(tile, p, u) = arch::make_pair(x, y);
+}
+// Fixes the pairs to an even register and the next one each (arch/ffma2.cuh).
+VDN_DEVICE void sweep_align(SweepTile& tile) {
+#if PAIRED
+  const int zero = arch::opaque(0);
+  VDN_UNROLL
+  for (int p = 0; p < 16; ++p) {
+    VDN_UNROLL
+    for (int u = 0; u <= p / 4; ++u)
+      if (!sweep_on_edge(p, u)) sweep_pair(tile, p, u) = arch::paired(sweep_pair(tile, p, u), zero);
+  }
+#endif
 }
 VDN_DEVICE void sweep_clear(SweepTile& tile, int p, int q) {
-  arch::Pair& pair = sweep_pair(tile, p, q / 2);
-  const float2 v = arch::pair_values(pair);
-  pair = q % 2 == 0 ? arch::make_pair(0.0f, v.y) : arch::make_pair(v.x, 0.0f);
+  if (sweep_on_edge(p, q / 2))
+    sweep_set_half(tile.edge[q / 2], p % 2, 0.0f);
+  else
+    sweep_set_half(sweep_pair(tile, p, q / 2), q % 2, 0.0f);
 }
 
-// The two operands of one k: the thread's 16 rows and its 8 columns.
-struct SweepOperands {
-  float4 a[4], b[2];
+// The block sums of a column pair: two on the edge, two pairs.
+struct SweepSum {
+  arch::Pair edge;
+  arch::Pair diag[2];
 };
-template <int kRowPitch, int kColumnPitch>
-VDN_DEVICE SweepOperands sweep_operands(const float* rows, const float* columns, int k) {
-  SweepOperands x;
+VDN_DEVICE void sweep_zero(SweepSum& sum) {
+  sum.edge = sum.diag[0] = sum.diag[1] = arch::make_pair(0.0f, 0.0f);
+}
+template <int u>
+VDN_DEVICE void sweep_add(SweepTile& tile, const SweepSum& sum) {
+  tile.edge[u] = arch::fadd2(tile.edge[u], sum.edge);
   VDN_UNROLL
-  for (int g = 0; g < 4; ++g) x.a[g] = arch::load_shared4(rows + k * kRowPitch + g * 4 * kRowCycle);
-  VDN_UNROLL
-  for (int g = 0; g < 2; ++g) x.b[g] = arch::load_shared4(columns + k * kColumnPitch + g * 4 * kColumnCycle);
-  return x;
+  for (int i = 0; i < 2; ++i) tile.diag[u][i] = arch::fadd2(tile.diag[u][i], sum.diag[i]);
 }
 
-VDN_DEVICE void sweep_rank1(SweepTile& tile, arch::Pair (&sum)[kPairs][4], const SweepOperands& x) {
-  const float4 &a0 = x.a[0], &a1 = x.a[1], &a2 = x.a[2], &a3 = x.a[3];
-  const float2 b0 = make_float2(x.b[0].y, x.b[0].x), b1 = make_float2(x.b[0].w, x.b[0].z);
-  const float2 b2 = make_float2(x.b[1].y, x.b[1].x), b3 = make_float2(x.b[1].w, x.b[1].z);
-  arch::ffma2_column(sum[2], {a2.x, a2.y, a2.z, a2.w}, b2);
-  arch::ffma2_column(sum[0], {a0.x, a0.y, a0.z, a0.w}, b0);
-  arch::ffma2_column(tile.below1, {a2.x, a2.y, a2.z, a2.w, a3.x, a3.y, a3.z, a3.w}, b1);
-  arch::ffma2_column(tile.below2, {a3.x, a3.y, a3.z, a3.w}, b2);
-  arch::ffma2_column(sum[1], {a1.x, a1.y, a1.z, a1.w}, b1);
-  arch::ffma2_column(tile.below0, {a1.x, a1.y, a1.z, a1.w, a2.x, a2.y, a2.z, a2.w, a3.x, a3.y, a3.z, a3.w}, b0);
-  arch::ffma2_column(sum[3], {a3.x, a3.y, a3.z, a3.w}, b3);
+// The order of the products of one k: 0..3 are rows 4 u .., 4..7 are rows 4 v .., 8 and 9 the edges; and in which of
+// them the columns go backwards. Found by trial: register banks (docs/decisions/0003).
+#ifndef SORD
+#define SORD 0x8437590621ll  // the first in the lowest digit
+#endif
+#ifndef SREV
+#define SREV 0
+#endif
+#ifndef SBS
+#define SBS 0  // whether neighbours change places in E as they do in H
+#endif
+
+// The products of one k in a row, a pair of columns after the other.
+template <int u, int row>
+VDN_DEVICE void sweep_row(SweepTile& tile, SweepSum& sum, float a, const float2 (&b)[kPairs], bool back) {
+  constexpr int pairs = u + row / 2, p = 4 * u + row;
+  if constexpr (pairs > 0) {
+    arch::Pair acc[pairs];
+    float2 columns[pairs];
+    VDN_UNROLL
+    for (int i = 0; i < pairs; ++i) {
+      const int v = back ? pairs - 1 - i : i;
+      acc[i] = v == u ? sum.diag[p % 2] : sweep_pair(tile, p, v), columns[i] = b[v];
+    }
+    arch::ffma2_row(acc, a, columns);
+    VDN_UNROLL
+    for (int i = 0; i < pairs; ++i) {
+      const int v = back ? pairs - 1 - i : i;
+      (v == u ? sum.diag[p % 2] : sweep_pair(tile, p, v)) = acc[i];
+    }
+  }
+}
+template <int u>
+VDN_DEVICE void sweep_part(SweepTile& tile, SweepSum& sum, const float4& a, const float2 (&b)[kPairs], int part,
+                           bool back) {
+  if (part == 0) sweep_row<u, 0>(tile, sum, a.x, b, back);
+  if (part == 1) sweep_row<u, 1>(tile, sum, a.y, b, back);
+  if (part == 2) sweep_row<u, 2>(tile, sum, a.z, b, back);
+  if (part == 3) sweep_row<u, 3>(tile, sum, a.w, b, back);
+  if (part == 4) {
+    arch::Pair edge[1] = {sum.edge};
+    arch::ffma2_row(edge, b[u].x, {make_float2(a.x, a.y)});
+    sum.edge = edge[0];
+  }
 }
 
+#ifndef SU
+#define SU 1
+#endif
+// One k in rows 4 u .. 4 u + 3 and, with less columns, 4 v .. 4 v + 3.
+template <int u, int v>
+VDN_DEVICE void sweep_rank1(SweepTile& tile, SweepSum& sum_u, SweepSum& sum_v, const float* rows, const float* columns) {
+  const float4 a = arch::load_shared4(rows + u * 4 * kRowCycle), c = arch::load_shared4(rows + v * 4 * kRowCycle);
+  const float4 lo = arch::load_shared4(columns), hi = arch::load_shared4(columns + 4 * kColumnCycle);
+#if SBS
+  const float2 b[kPairs] = {make_float2(lo.y, lo.x), make_float2(lo.w, lo.z), make_float2(hi.y, hi.x),
+                            make_float2(hi.w, hi.z)};
+#else
+  const float2 b[kPairs] = {make_float2(lo.x, lo.y), make_float2(lo.z, lo.w), make_float2(hi.x, hi.y),
+                            make_float2(hi.z, hi.w)};
+#endif
+  VDN_UNROLL
+  for (int i = 0; i < 10; ++i) {
+    const int part = static_cast<int>(SORD >> 4 * i & 15);
+    const bool back = SREV >> i & 1;
+    if (part < 4 || part == 8)
+      sweep_part<u>(tile, sum_u, a, b, part < 4 ? part : 4, back);
+    else
+      sweep_part<v>(tile, sum_v, c, b, part < 8 ? part - 4 : 4, back);
+  }
+}
 // tile(p, q) += sum over k = 0..7 of rows[k][p] * columns[k][q]. `rows` and `columns` point at this thread's first word
-// in panel row 0; the pitches are in words.
+// in panel row 0; the pitches are in words. In two passes of half of the rows, so that half of the block sums are alive
+// at a time: 8 loads for each k instead of 6, and 12 registers less.
+template <int u, int v, int kRowPitch, int kColumnPitch>
+VDN_DEVICE void sweep_pass(SweepTile& tile, const float* rows, const float* columns) {
+  SweepSum sum_u, sum_v;
+  sweep_zero(sum_u), sweep_zero(sum_v);
+  VDN_UNROLL_BY(SU)
+  for (int k = 0; k < kStep; ++k) {
+    sweep_rank1<u, v>(tile, sum_u, sum_v, rows, columns);
+    rows += kRowPitch;
+    columns += kColumnPitch;
+  }
+  sweep_add<u>(tile, sum_u), sweep_add<v>(tile, sum_v);
+}
 template <int kRowPitch, int kColumnPitch>
 VDN_DEVICE void sweep_update(SweepTile& tile, const float* rows, const float* columns) {
-  arch::Pair sum[kPairs][4];
-  VDN_UNROLL
-  for (int u = 0; u < kPairs; ++u) {
-    VDN_UNROLL
-    for (int i = 0; i < 4; ++i) sum[u][i] = arch::make_pair(0.0f, 0.0f);
-  }
-  VDN_UNROLL_BY(2)
-  for (int k = 0; k < kStep; ++k) sweep_rank1(tile, sum, sweep_operands<kRowPitch, kColumnPitch>(rows, columns, k));
-  VDN_UNROLL
-  for (int u = 0; u < kPairs; ++u) {
-    VDN_UNROLL
-    for (int i = 0; i < 4; ++i) tile.diag[u][i] = arch::fadd2(tile.diag[u][i], sum[u][i]);
-  }
+#ifndef PASSES
+#define PASSES 1
+#endif
+#if PASSES == 0
+  sweep_pass<3, 0, kRowPitch, kColumnPitch>(tile, rows, columns);
+  sweep_pass<2, 1, kRowPitch, kColumnPitch>(tile, rows, columns);
+#else
+  sweep_pass<2, 1, kRowPitch, kColumnPitch>(tile, rows, columns);
+  sweep_pass<3, 0, kRowPitch, kColumnPitch>(tile, rows, columns);
+#endif
 }
 
 }  // namespace vdn_delta::tile

@@ -47,6 +47,7 @@ inline Pair fadd2(Pair a, Pair b) {
   return make_pair(x.x + y.x, x.y + y.y);
 }
 inline Pair fmul2(float a, float2 b) { return make_pair(a * b.x, a * b.y); }
+inline Pair paired(Pair p, int) { return p; }
 template <int rows>
 void ffma2_column(Pair (&acc)[rows], const float (&a)[rows], float2 b) {
   for (int i = 0; i < rows; ++i) acc[i] = detail::fma2(make_pair(a[i], a[i]), make_pair(b.x, b.y), acc[i]);
@@ -55,6 +56,11 @@ template <int pairs>
 void ffma2_row(Pair (&acc)[pairs], float a, const float2 (&b)[pairs]) {
   for (int u = 0; u < pairs; ++u) acc[u] = detail::fma2(make_pair(a, a), make_pair(b[u].x, b[u].y), acc[u]);
 }
+template <int pairs>
+void ffma2_row_back(Pair (&acc)[pairs], float a, const float2 (&b)[pairs]) {
+  ffma2_row(acc, a, b);
+}
+inline Pair ffma2(Pair acc, float a, float2 b) { return detail::fma2(make_pair(a, a), make_pair(b.x, b.y), acc); }
 
 }  // namespace vdn_delta::arch
 
