@@ -95,7 +95,7 @@ cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* ke
   attributes->numRegs = 168;
   attributes->ptxVersion = attributes->binaryVersion = runtime->code;
   const bool is_single = fake::kernels()[kernel] == "single";
-  attributes->maxThreadsPerBlock = is_single && runtime->code_is_plain ? 32 : 512;
+  attributes->maxThreadsPerBlock = is_single && runtime->code_is_plain ? 32 : 1024;
   if (is_single && !runtime->single_has_code) return answer(cudaErrorNoKernelImageForDevice);
   return answer(runtime->get_attributes);
 }
