@@ -52,7 +52,7 @@ typedef enum vdn_status_t {
 typedef enum vdn_variant_t {
   VDN_VARIANT_AUTO = 0,             /* the library chooses, by GPU and n, see vdn_delta_factors */
   VDN_VARIANT_PAIR = 1,             /* two CTAs (a cluster) per matrix: the shortest time for few matrices */
-  VDN_VARIANT_SINGLE = 2,           /* one CTA per matrix */
+  VDN_VARIANT_SINGLE = 2,           /* one CTA per matrix, for many; on GPUs of 9.0, 10.0 and 10.3 alone */
   VDN_VARIANT_COMPACT = 3,          /* one CTA per matrix, with less shared memory: also for GPUs older than 9.0 */
   VDN_VARIANT_MAX_ENUM = 0x7fffffff /* refused; makes every int >= 0 a value of the type */
 } vdn_variant_t;
@@ -129,10 +129,9 @@ typedef struct vdn_delta_plan_t {
  *     NO_DEVICE          no GPU, no driver that this library can use, or a library built without CUDA
  *     NOT_PREPARED       this is the first call on the current device and `stream` is being captured: call
  *                        vdn_delta_prepare, or this function once outside a capture, first. The capture stays valid
- *     UNSUPPORTED        the GPU is older than compute capability 8.0, or cannot hold a kernel; PAIR or SINGLE is
- *                        forced on one older than 9.0, or SINGLE on one whose CTAs have less than 223 KB of shared
- *                        memory, as 12.x; PAIR is forced and no cluster fits on the GPU, as on a MIG slice or in a
- *                        green context with few multiprocessors
+ *     UNSUPPORTED        the GPU is older than compute capability 8.0, or cannot hold a kernel; PAIR is forced on one
+ *                        older than 9.0, or SINGLE on one other than those named below; PAIR is forced and no cluster
+ *                        fits on the GPU, as on a MIG slice or in a green context with few multiprocessors
  * and by the CUDA runtime while preparing or launching:
  *     INVALID_ARGUMENT   the runtime knows no such stream
  *     OUT_OF_MEMORY      the kernels could not be loaded for lack of memory
@@ -164,9 +163,10 @@ typedef struct vdn_delta_plan_t {
  * library.
  *
  * Requires: compute capability 8.0 or newer; a driver for the CUDA version of the build or of the same major version.
- * The library holds code of COMPACT for 8.x, 9.0, 10.x and 12.x, of PAIR and SINGLE for 9.0 and 10.x. Newer GPUs, and
- * PAIR on 12.x, are served through the driver's just-in-time compiler. A CTA has to have 94 KB of shared memory for
- * COMPACT, 86 for PAIR, 223 for SINGLE. VDN_VARIANT_COMPACT since 0.1. Since: 0.1.
+ * The library holds code of COMPACT for 8.x, 9.0, 10.x and 12.x, of PAIR for 9.0 and 10.x, and of SINGLE for 9.0, 10.0
+ * and 10.3 (built by nvcc 12.8: for 9.0 and 10.0), which alone have what it needs. Newer GPUs, and PAIR on 12.x, are
+ * served through the driver's just-in-time compiler, but for SINGLE, which runs on no other GPU. A CTA has to have 94
+ * KB of shared memory for COMPACT, 86 for PAIR, 226 for SINGLE. VDN_VARIANT_COMPACT since 0.1. Since: 0.1.
  */
 VDN_API vdn_status_t vdn_delta_factors(int64_t n, const float* A, const float* B, const float* alpha, float* T,
                                        float* J, const vdn_delta_options_t* options, void* stream);

@@ -5,12 +5,14 @@ ARC-12).
 
     VENV/bin/python3 tests/packaging/check_nvrtc.py      with the packages that tools/requirements.txt lists for `nvrtc`
 
-Each kernel room's kernel.cu, as it is, for plain sm_90 and sm_100, warnings and all. NVRTC has neither the C++ library
-nor the host's side of the CUDA runtime: the few names of either that a kernel.cu uses are stood in for below, so that
-its two host functions are compiled too, and never called. The cubin must hold the kernel, and the assembler must have
-nothing to say but for the spills below.
+Each kernel room's kernel.cu, as it is, for plain sm_90 and sm_100, and `single` for sm_90a and sm_100a, warnings and
+all. NVRTC has neither the C++ library nor the host's side of the CUDA runtime: the few names of either that a kernel.cu
+uses are stood in for below, so that its two host functions are compiled too, and never called. The cubin must hold the
+kernel, and the assembler must have nothing to say but for the spills below. For a plain machine `single` must be the
+kernel that refuses, of a few registers.
 
-Shown to fail first: on a mistake in the source, on a local array, and on a machine that is unknown.
+Shown to fail first: on a mistake in the source, on a local array, on a machine that is unknown, and on code that would
+run where it was to refuse, or the other way round.
 """
 import ctypes
 import re
@@ -20,10 +22,12 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 VERSION = (12, 9)
 MACHINES = ("sm_90", "sm_100")
+MACHINES_OF = {"single": ("sm_90a", "sm_100a")}
+REFUSING_REGISTERS = 16  # at most; a kernel that works has 96 or more
 COMPILATION_FAILED = 6
 # Bytes of stack frame. The assembler of 13.0, with which the kernels are tuned, needs none; that of 12.9 spills a few
 # registers here.
-STACK = {("compact", "sm_90"): 32, ("single", "sm_100"): 48}
+STACK = {("compact", "sm_90"): 32, ("single", "sm_90a"): 32, ("single", "sm_100a"): 56}
 
 HEADERS = {
     "cfloat": "#define FLT_MAX 3.402823466e+38f\n",
@@ -94,7 +98,12 @@ class Nvrtc:
         return cubin, said
 
 
-def faults(nvrtc, source, room, machine):
+def machines(room):
+    """{machine: whether the kernel refuses to run in code for it}"""
+    return {**dict.fromkeys(MACHINES, room in MACHINES_OF), **dict.fromkeys(MACHINES_OF.get(room, ()), False)}
+
+
+def faults(nvrtc, source, room, machine, refuses=False):
     cubin, said = nvrtc.compile(source, f"{room}/kernel.cu", machine)
     if not cubin:
         return [said or "no cubin"]
@@ -102,6 +111,10 @@ def faults(nvrtc, source, room, machine):
     frames = [int(size) for size in re.findall(r"(\d+) bytes stack frame", said)]
     if not frames or max(frames) > STACK.get((room, machine), 0):
         found.append(f"a stack frame of {max(frames, default='unknown many')} bytes")
+    registers = [int(count) for count in re.findall(r"Used (\d+) registers", said)]
+    if not registers or (max(registers) <= REFUSING_REGISTERS) != refuses:
+        found.append(f"{max(registers, default='unknown many')} registers, where the kernel "
+                     f"{'refuses' if refuses else 'works'}")
     kernel = re.search(r"\bvdn_delta_factors_128_f32_\w+", source)[0]
     if kernel.encode() not in cubin:
         found.append(f"the cubin does not hold {kernel}")
@@ -127,10 +140,16 @@ def main():
                                   ("a lost kernel", source.replace("VDN_KERNEL(", "static int f(", 1), "sm_90")):
         if spoilt == source and machine in MACHINES or not faults(nvrtc, spoilt, room, machine):
             sys.exit(f"the check does not see {what}")
-    wrong = [f"{room} for {machine}: {fault}" for room, source in sources.items() for machine in MACHINES
-             for fault in faults(nvrtc, source, room, machine)]
+    for what, room, machine, refuses in (("a kernel that refuses", "single", "sm_90", False),
+                                         ("a kernel that does not refuse", "single", "sm_90a", True)):
+        if not faults(nvrtc, sources[room], room, machine, refuses):
+            sys.exit(f"the check does not see {what}")
+    wrong = [f"{room} for {machine}: {fault}" for room, source in sources.items()
+             for machine, refuses in machines(room).items()
+             for fault in faults(nvrtc, source, room, machine, refuses)]
     print("\n".join(wrong))
-    print(f"NVRTC 12.9: {' '.join(sources)} for {' '.join(MACHINES)}: {len(wrong)} mistakes")
+    print(f"NVRTC 12.9: {', '.join(' '.join((room, 'for', *machines(room))) for room in sources)}: "
+          f"{len(wrong)} mistakes")
     return 1 if wrong or len(sources) < 2 else 0
 
 

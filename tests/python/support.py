@@ -61,8 +61,10 @@ def error(got, wanted):
 
 def variants(device):
     """Those that every GPU of this kind can run; on the CPU the name has no effect."""
-    only_compact = device == "cuda" and torch.cuda.get_device_capability()[0] in (8, 12)
-    return ("compact",) if only_compact else ("pair", "single", "compact")
+    capability = torch.cuda.get_device_capability() if device == "cuda" else None
+    if capability in (None, (9, 0), (10, 0)):
+        return ("pair", "single", "compact")
+    return ("compact",) if capability[0] in (8, 12) else ("pair", "compact")
 
 
 def shifted(tensor, floats):
