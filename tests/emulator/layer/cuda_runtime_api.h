@@ -19,6 +19,7 @@ using cudaStream_t = struct EmulatedStream*;
 
 struct cudaFuncAttributes {
   int numRegs = 0;
+  int maxThreadsPerBlock = 1024;
 };
 enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize = 8 };
 
