@@ -46,13 +46,10 @@ VDN_DEVICE void inject_publish(tile::InjectTileOf<rows>& tile, InjectThread me, 
   }
 }
 
-VDN_DEVICE void inject_rows(float4 (&a)[4], InjectThread me, const RowPanel& panel) {
-  tile::inject_rows(a, panel.word + me.h * tile::kInjectRows);
-}
 template <int rows, int pitch>
-VDN_DEVICE void inject_update(tile::InjectTileOf<rows>& tile, float4 (&a)[rows / 4], InjectThread me,
-                              const RowPanelOf<pitch>& panel, const HPanel& h) {
-  tile::inject_update<pitch, kHPitch>(tile, a, panel.word + me.h * rows, h.word + me.c * 4);
+VDN_DEVICE void inject_update(tile::InjectTileOf<rows>& tile, InjectThread me, const RowPanelOf<pitch>& panel,
+                              const HPanel& h) {
+  tile::inject_update<pitch, kHPitch>(tile, panel.word + me.h * rows, h.word + me.c * 4);
 }
 
 // The same with the next operands loaded ahead: for 8 rows a thread (tile/inject_tile.cuh).

@@ -55,7 +55,6 @@ VDN_DEVICE void sweep_exchange(tile::SweepTile& tile, SweepThread me, bool in, b
       tile::sweep_set(tile, p, u, m[0], m[1]);
     }
   }
-  tile::sweep_align(tile);
 }
 
 // What a bad pivot makes of the matrix.

@@ -57,50 +57,13 @@ VDN_DEVICE void inject_rank1(InjectTileOf<n>& tile, float4 (&a)[n / 4], const fl
   }
 }
 
-// One k in two halves of the columns: behind each half its columns' operands of the next k, and in the second half
-// behind each four rows theirs, if there is a next one. Nothing is waited for in less than half a k.
-template <int kRowPitch, int kColumnPitch, bool more, int n>
-VDN_DEVICE void inject_rank1_halves(InjectTileOf<n>& tile, float4 (&a)[n / 4], float4 (&b)[2], const float* rows,
-                                    const float* columns) {
-  VDN_UNROLL
-  for (int half = 0; half < 2; ++half) {
-    const float2 mine[2] = {make_float2(b[half].y, b[half].x), make_float2(b[half].w, b[half].z)};
-    VDN_UNROLL
-    for (int g = 0; g < n / 4; ++g) {
-      const float row[4] = {a[g].x, a[g].y, a[g].z, a[g].w};
-      VDN_UNROLL
-      for (int i = 0; i < 4; ++i) {
-        arch::Pair(&acc)[kColumns / 2] = tile.acc[inject_row_place(4 * g + i)];
-        arch::Pair part[2] = {acc[2 * half], acc[2 * half + 1]};
-        arch::ffma2_row(part, row[i], mine);
-        acc[2 * half] = part[0], acc[2 * half + 1] = part[1];
-      }
-      if (more && half == 1) a[g] = arch::load_shared4(rows + kRowPitch + 4 * g);
-    }
-    if (more) b[half] = arch::load_shared4(columns + kColumnPitch + half * 4 * kColumnCycle);
-  }
-}
-
 // tile(row, q) += sum over k = 0..7 of rows[k][row] * columns[k][q], straight. `rows` and `columns` point at this
 // thread's first word in panel row 0; the pitches are in words.
-template <int n>
-VDN_DEVICE void inject_rows(float4 (&a)[n], const float* rows) {
-  VDN_UNROLL
-  for (int g = 0; g < n; ++g) a[g] = arch::load_shared4(rows + 4 * g);
-}
-// `a` holds the rows' operands of k = 0.
 template <int kRowPitch, int kColumnPitch, int n>
-VDN_DEVICE void inject_update(InjectTileOf<n>& tile, float4 (&a)[n / 4], const float* rows, const float* columns) {
-// 0: the rows' operands are loaded ahead, 2: in halves of the columns, all of them. Of 0 the register banks of sm_90 are
-// better off; 2 has no latency in it.
-#ifndef IB
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 1000 || defined(VDN_EMULATED_ARCH) && VDN_EMULATED_ARCH >= 1000
-#define IB 2
-#else
-#define IB 0
-#endif
-#endif
-#if IB == 0
+VDN_DEVICE void inject_update(InjectTileOf<n>& tile, const float* rows, const float* columns) {
+  float4 a[n / 4];
+  VDN_UNROLL
+  for (int g = 0; g < n / 4; ++g) a[g] = arch::load_shared4(rows + 4 * g);
   VDN_NO_UNROLL
   for (int k = 0; k < kStep; ++k) {
     float2 b[kColumns / 2];
@@ -109,29 +72,6 @@ VDN_DEVICE void inject_update(InjectTileOf<n>& tile, float4 (&a)[n / 4], const f
     rows += kRowPitch;
     columns += kColumnPitch;
   }
-#elif IB == 2
-  float4 b[2] = {arch::load_shared4(columns), arch::load_shared4(columns + 4 * kColumnCycle)};
-  VDN_NO_UNROLL
-  for (int k = 0; k + 1 < kStep; ++k) {
-    inject_rank1_halves<kRowPitch, kColumnPitch, true>(tile, a, b, rows, columns);
-    rows += kRowPitch;
-    columns += kColumnPitch;
-  }
-  inject_rank1_halves<kRowPitch, kColumnPitch, false>(tile, a, b, rows, columns);
-#else
-  float2 even[kColumns / 2], odd[kColumns / 2];
-  inject_columns(even, columns);
-  VDN_NO_UNROLL
-  for (int k = 0; k < kStep; k += 2) {
-    inject_columns(odd, columns + kColumnPitch);
-    inject_rank1<kRowPitch>(tile, a, even, rows, true);
-    const bool more = k + 2 < kStep;  // otherwise idly the first ones again
-    rows += more ? 2 * kRowPitch : -(kStep - 2) * kRowPitch;
-    columns += more ? 2 * kColumnPitch : -(kStep - 2) * kColumnPitch;
-    inject_columns(even, columns);
-    inject_rank1<0>(tile, a, odd, rows, true);
-  }
-#endif
 }
 
 // The same with all operands of the next k loaded ahead, for tiles that leave the registers for it (8 rows do),
