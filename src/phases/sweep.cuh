@@ -28,12 +28,11 @@ namespace vdn_delta::phases {
 // Which elements a thread of the team holds. A warp is 8 r by 4 c. A shared-memory load of 16 bytes takes half the time
 // when lanes i and i ^ 1, or i and i ^ 2, read the same word: so one bit of c and one of r come first.
 struct SweepThread {
-  int r, c;
+  unsigned r, c;  // unsigned: their quotients and remainders are shorter code
   VDN_DEVICE explicit SweepThread(int thread) {
-    const unsigned t = static_cast<unsigned>(thread);  // of which quotients and remainders are shorter code
-    const unsigned lane = t % 32, warp = t / 32;
-    r = static_cast<int>(lane / 2 % 8);
-    c = static_cast<int>(warp * 4 + lane / 16 * 2 + lane % 2);
+    const unsigned t = static_cast<unsigned>(thread), lane = t % 32, warp = t / 32;
+    r = lane / 2 % 8;
+    c = warp * 4 + lane / 16 * 2 + lane % 2;
   }
   // Element (p, q) is in the lower triangle; p and q are known at compile time.
   VDN_DEVICE bool lower(int p, int q) const { return !tile::sweep_on_diagonal(p, q) || r + kRowCycle * (p % 2) >= c; }

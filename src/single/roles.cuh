@@ -148,10 +148,10 @@ VDN_DEVICE void pivot_role(Smem& smem, const Params& params, int team, int lane)
   const int turns = kSteps * ((cta_matrices(params) - team + kTeams - 1) / kTeams);
   VDN_NO_UNROLL
   for (int turn = 0; turn < turns; ++turn) {
-    if (turn > 0) arch::mbarrier_wait(&mine.panel_ready, (turn - 1) % 2);
-    const int s = turn % kSteps, count = team + turn / kSteps * kTeams;
+    if (turn > 0) arch::mbarrier_wait(&mine.panel_ready, (turn - 1) & 1);
+    const int s = turn & (kSteps - 1), count = team + static_cast<int>(static_cast<unsigned>(turn) / kSteps) * kTeams;
     const int m = matrix_of(count);
-    int* flag = &smem.bad[count % kBadRing];
+    int* flag = &smem.bad[count & (kBadRing - 1)];
     int bad = 0;
     phases::PivotPair block;
     if (s == 0) {
