@@ -20,7 +20,7 @@ namespace vdn_delta::dropin {
 
 // Which kernel is asked for. They differ in time alone: the bits are the same.
 enum class Variant : int {
-  kSingle = host::kAutoSingle,    // one CTA for each matrix: the shorter time for many matrices
+  kSingle = host::kAutoSingle,    // one CTA for each matrix: the shorter time for many matrices; sm_90a, sm_100f alone
   kCompact = host::kAutoCompact,  // one CTA for each, with less shared memory: for every GPU from capability 8.0 on
   kPair = host::kAutoPair,        // a cluster of two CTAs for each: the shorter time for few
   kAuto = host::kAutoVariants,    // whichever is fastest for n by the table of auto_rule.h
@@ -145,7 +145,8 @@ inline Device& device_slot(int ordinal) {
 }
 
 // Whether and how many of the room's units the current device can hold. The machine's own number is not enough: a
-// program may have been built for an older one, and then the code that its driver takes is the stub.
+// program may have been built for an older one, and then the code that its driver takes is the stub; or without the
+// features that single needs, and then single says so itself.
 inline cudaError_t ask_room(const Room& room, const Device& device, int shared_bytes_limit, int* units) {
   *units = 0;
   if (device.capability < room.from) return cudaSuccess;

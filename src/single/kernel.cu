@@ -104,8 +104,12 @@ VDN_DEVICE void run(const Params& params) {
   }
 }
 
-VDN_KERNEL(kThreads, kCtasPerSm) vdn_delta_factors_128_f32_single(const Params params) {
-  if constexpr (arch::kHasClusters && arch::kHasLargeShared) {
+// Code that cannot hand registers over refuses to run, and says so before by the size of a CTA that it was made for.
+constexpr int kRefusingThreads = 32;
+
+VDN_KERNEL((arch::kHasRegisterHandover ? kThreads : kRefusingThreads), kCtasPerSm)
+vdn_delta_factors_128_f32_single(const Params params) {
+  if constexpr (arch::kHasRegisterHandover) {
     run(params);
   } else {
     arch::refuse();
@@ -119,6 +123,7 @@ cudaError_t prepare(KernelFacts* facts) {
   cudaFuncAttributes attributes;
   cudaError_t error = cudaFuncGetAttributes(&attributes, vdn_delta_factors_128_f32_single);
   if (error != cudaSuccess) return error;
+  if (attributes.maxThreadsPerBlock < kThreads) return cudaSuccess;  // the code that refuses: ctas_per_sm is 0
   facts->registers = attributes.numRegs;
   error = cudaFuncSetAttribute(vdn_delta_factors_128_f32_single, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                facts->shared_bytes);

@@ -222,14 +222,14 @@ void late(const std::string& library) {
   NEED_CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
   for (const Row& row : kDispatch) {
     std::uint64_t expected[2] = {0, 0};
-    bool runs = true;
-    for (int i = 0; i < 2 && runs; ++i) {
+    vdn_status_t status = VDN_STATUS_SUCCESS;
+    for (int i = 0; i < 2 && status == VDN_STATUS_SUCCESS; ++i) {
       sources[i].poison();
-      runs = sources[i].call(copy, row.variant, nullptr) == VDN_STATUS_SUCCESS;
-      if (runs) expected[i] = sources[i].hash();
+      status = sources[i].call(copy, row.variant, nullptr);
+      if (status == VDN_STATUS_SUCCESS) expected[i] = sources[i].hash();
     }
-    if (!runs) {
-      std::printf("%s %s %s\n", copy.name.c_str(), row.name, copy.message());
+    if (status != VDN_STATUS_SUCCESS) {
+      std::printf("%s %s %s %s\n", copy.name.c_str(), row.name, copy.status(status), copy.message());
       continue;
     }
     for (int round = 0; round < 100; ++round) {

@@ -2,17 +2,21 @@
 """Lists the GPU code inside the shared library and holds it to the dictionary of src/meson.build (field reports ARC-10,
 ARC-12, ARC-13): machine code for each that is named, and PTX for what is newer. Needs no GPU.
 
-usage: test_embedded_code.py LIBRARY ROOMS NAME...      NAME: sm_90, compute_100, ..., the keys of cuda_archs
+usage: test_embedded_code.py LIBRARY ROOM=NAME,NAME...      NAME: sm_90, sm_90a, compute_100, ..., keys of cuda_archs
        test_embedded_code.py --self-test
 
-ROOMS is the number of kernel rooms: each brings a container of its own. A room may leave out architectures that it does
-not run on, but sm_90 and sm_100 machine code and some PTX are in every one, and every NAME is in one of them.
+Each kernel room brings a container of its own, which holds code for the NAMEs of the room and nothing else. A room may
+leave out architectures that it does not run on; one has plain sm_90 and sm_100 machine code and PTX, and serves what
+the others do not.
 """
 import struct
 import sys
 
 MAGIC = 0xBA55ED50
 PTX, ELF = 1, 2
+# Bits of an entry's flags: code for one machine with its own features, and for a family.
+SUFFIXES = {0x100000: "a", 0x200000: "f"}
+EVERYWHERE = {"sm_90", "sm_100", "compute_100"}
 
 
 def containers(data):
@@ -27,50 +31,62 @@ def containers(data):
             while entry < end:
                 kind, _, entry_header, entry_size = struct.unpack_from("<HHIQ", data, entry)
                 (arch,) = struct.unpack_from("<I", data, entry + 28)
+                (flags,) = struct.unpack_from("<I", data, entry + 40)
                 if kind not in (PTX, ELF) or entry_header == 0:
                     raise ValueError(f"an entry of kind {kind} at {entry}")
-                names.add(("compute_" if kind == PTX else "sm_") + str(arch))
+                suffix = "".join(letter for bit, letter in SUFFIXES.items() if flags & bit)
+                names.add(("compute_" if kind == PTX else "sm_") + str(arch) + suffix)
                 entry += entry_header + entry_size
             found.append(names)
         place = data.find(struct.pack("<I", MAGIC), place + 4)
     return found
 
 
-def problems(found, rooms, wanted):
+def problems(found, rooms):
+    """`rooms`: {room: the names of its code}"""
     said = []
-    if len(found) != rooms:
-        said.append(f"{len(found)} containers of code for {rooms} kernel rooms")
-    for names in found:
-        said += [f"{name} is missing in {sorted(names)}" for name in ("sm_90", "sm_100") if name not in names]
-        if not any(name.startswith("compute_") for name in names):
-            said.append(f"no PTX in {sorted(names)}")
-    held = set().union(*found)
-    said += [f"{name} is in no container" for name in sorted(set(wanted) - held)]
-    said += [f"{name} is not in the dictionary" for name in sorted(held - set(wanted))]
+    if len(found) != len(rooms):
+        said.append(f"{len(found)} containers of code for {len(rooms)} kernel rooms")
+    left = [set(names) for names in found]
+    for room, wanted in rooms.items():
+        if set(wanted) in left:
+            left.remove(set(wanted))
+        else:
+            said.append(f"no container holds {' '.join(sorted(wanted))}, as {room} should")
+    said += [f"a container of no room: {' '.join(sorted(names))}" for names in left]
+    if not any(EVERYWHERE <= names for names in found):
+        said.append(f"no container holds {' '.join(sorted(EVERYWHERE))}")
     return said
 
 
 def self_test():
-    def entry(kind, arch):
-        return struct.pack("<HHIQ", kind, 0x101, 64, 8) + bytes(12) + struct.pack("<I", arch) + bytes(32) + b"payload."
+    def entry(kind, arch, flags=0x11):
+        return (struct.pack("<HHIQ", kind, 0x101, 64, 8) + bytes(12) + struct.pack("<I", arch) + bytes(8)
+                + struct.pack("<I", flags) + bytes(20) + b"payload.")
 
     def container(*entries):
         body = b"".join(entries)
         return b"before" + struct.pack("<IHHQ", MAGIC, 1, 16, len(body)) + body
 
-    good = container(entry(ELF, 90), entry(ELF, 100), entry(PTX, 100))
-    names = ["sm_90", "sm_100", "compute_100"]
+    plain = container(entry(ELF, 90), entry(ELF, 100), entry(PTX, 100))
+    own = container(entry(ELF, 90, 0x100011), entry(ELF, 100, 0x1200011))
+    names, suffixed = ["sm_90", "sm_100", "compute_100"], ["sm_90a", "sm_100f"]
+    both = {"compact": names, "single": suffixed}
     cases = [
-        ("good", good, 1, names, False),
-        ("two rooms", good + good, 2, names, False),
-        ("a room is missing", good, 2, names, True),
-        ("an architecture is missing", good, 1, [*names, "sm_120"], True),
-        ("one too many", container(entry(ELF, 90), entry(ELF, 100), entry(ELF, 103), entry(PTX, 100)), 1, names, True),
-        ("no PTX", container(entry(ELF, 90), entry(ELF, 100)), 1, names[:2], True),
-        ("nothing", b"no code", 1, names, True),
+        ("good", plain, {"compact": names}, False),
+        ("two rooms", plain + plain, {"compact": names, "pair": names}, False),
+        ("a room with features of its own", plain + own, both, False),
+        ("a room is missing", plain, both, True),
+        ("an architecture is missing", plain, {"compact": [*names, "sm_120"]}, True),
+        ("one too many", container(entry(ELF, 90), entry(ELF, 100), entry(ELF, 103), entry(PTX, 100)),
+         {"compact": names}, True),
+        ("no PTX", container(entry(ELF, 90), entry(ELF, 100)), {"compact": names[:2]}, True),
+        ("features lost", plain + container(entry(ELF, 90), entry(ELF, 100)), both, True),
+        ("other features", plain + container(entry(ELF, 90, 0x100011), entry(ELF, 100, 0x100011)), both, True),
+        ("nothing that serves all", own, {"single": suffixed}, True),
+        ("nothing", b"no code", {"compact": names}, True),
     ]
-    failures = [name for name, data, rooms, wanted, bad in cases
-                if bool(problems(containers(data), rooms, wanted)) != bad]
+    failures = [name for name, data, rooms, bad in cases if bool(problems(containers(data), rooms)) != bad]
     print(f"self-test: {len(cases) - len(failures)} of {len(cases)} as expected {failures or ''}")
     return 1 if failures else 0
 
@@ -82,7 +98,8 @@ def main():
         found = containers(library.read())
     for names in found:
         print(*sorted(names))
-    said = problems(found, int(sys.argv[2]), sys.argv[3:])
+    rooms = dict(argument.split("=") for argument in sys.argv[2:])
+    said = problems(found, {room: names.split(",") for room, names in rooms.items()})
     print("\n".join(said))
     return 1 if said else 0
 

@@ -5,7 +5,8 @@ usage: test_process.py CASE PROGRAM LIBRARY PTX_LIBRARY
 
 CASE is one of the functions below that have a docstring, with "-" for "_". LIBRARY is the shared library, PTX_LIBRARY
 the same one with nothing but PTX for compute capability 9.0. In every case the program must end with 0 and print
-nothing on stderr, and every result it prints must have the same bits. 77 (skipped): no GPU, or under a sanitizer
+nothing on stderr, and every result it prints must have the same bits. `single` needs code with features of its own, so
+that PTX_LIBRARY runs the others, and says of `single` that it does not run. 77 (skipped): no GPU, or under a sanitizer
 (VDN_TEST_QUICK), which would count errors that are meant to be.
 """
 import os
@@ -67,6 +68,16 @@ def plain_hash(program):
     return one_hash(run(program, "bits")[0])
 
 
+def need_all_but_single(ptx, hashes, refused, held):
+    """The library with plain PTX alone ran whatever is `held`, but for single, and said of that why not."""
+    name = Path(ptx).name
+    ran = {variant for copy, variant, _ in hashes if copy == name}
+    need(ran == held - {"single"}, f"the PTX ran {sorted(ran)} of {sorted(held)}; refused: {refused}")
+    words = {(status, message) for copy, variant, status, message in refused if (copy, variant) == (name, "single")}
+    need(words and all(status == "VDN_STATUS_UNSUPPORTED" and "does not run on device" in message
+                       for status, message in words), f"what the PTX says of single: {words}")
+
+
 def copies(program, library, ptx):
     """BLD-19: two copies of the library, one of another architecture list, and the static one, in one process"""
     with tempfile.TemporaryDirectory() as folder:
@@ -77,20 +88,24 @@ def copies(program, library, ptx):
     variants = by_copy["static"]
     # The PTX is for 9.0, and newer machines compile it; on older ones this fails.
     need(len(by_copy) == 4, f"only {sorted(by_copy)} computed; refused: {refused}")
-    need(all(held == variants for held in by_copy.values()), f"not the same variants: {by_copy}")
+    need(all(held == variants for name, held in by_copy.items() if name != Path(ptx).name),
+         f"not the same variants: {by_copy}")
+    need_all_but_single(ptx, hashes, refused, variants)
 
 
 def compiled_by_the_driver(program, library, ptx):
-    """ARC-10, ARC-12: the driver's own compiler makes the same bits of plain compute_90 PTX"""
-    expected = plain_hash(program)
+    """ARC-10, ARC-12: the driver's own compiler makes the same bits of plain compute_90 PTX, and single is not in it"""
+    plain, _ = run(program, "bits")
+    expected, held = one_hash(plain), {variant for _, variant, _ in plain}
     for env in ({"CUDA_CACHE_DISABLE": "1"}, {"CUDA_FORCE_PTX_JIT": "1", "CUDA_CACHE_DISABLE": "1"}):
         hashes, refused = run(program, "bits", library, ptx, **env)
         need(one_hash(hashes) == expected, "other bits than without")
-        need(any(copy == Path(ptx).name for copy, _, _ in hashes), f"the PTX did not run: {refused}")
+        need_all_but_single(ptx, hashes, refused, held)
         # A copy without PTX for this machine says so.
         for copy, variant, status, message in refused:
             need(status == "VDN_STATUS_UNSUPPORTED", f"{copy} {variant}: {status} {message}")
-            need(env.get("CUDA_FORCE_PTX_JIT"), f"{copy} {variant} was refused without a reason: {message}")
+            need(env.get("CUDA_FORCE_PTX_JIT") or copy == Path(ptx).name or variant not in held,
+                 f"{copy} {variant} was refused without a reason: {message}")
 
 
 def not_compiled_by_the_driver(program, library, ptx):
@@ -104,7 +119,10 @@ def not_compiled_by_the_driver(program, library, ptx):
 
 def late_predecessor_by_the_driver(program, _library, ptx):
     """STR-21: a programmatic launch of code that the driver compiled waits for a predecessor that signals early"""
-    one_hash(run(program, "late", ptx)[0])
+    held = {variant for _, variant, _ in run(program, "bits")[0]}
+    hashes, refused = run(program, "late", ptx)
+    one_hash(hashes)
+    need_all_but_single(ptx, hashes, refused, held)
 
 
 def late_predecessor(program, library, _ptx):

@@ -89,11 +89,14 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
   return answer(cudaSuccess);
 }
 
-cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void*) {
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* kernel) {
   if (fake::mode != cudaStreamCaptureModeRelaxed) ++runtime->unsafe_in_capture;
   *attributes = cudaFuncAttributes{};
   attributes->numRegs = 168;
   attributes->ptxVersion = attributes->binaryVersion = runtime->code;
+  const bool is_single = fake::kernels()[kernel] == "single";
+  attributes->maxThreadsPerBlock = is_single && runtime->code_is_plain ? 32 : 1024;
+  if (is_single && !runtime->single_has_code) return answer(cudaErrorNoKernelImageForDevice);
   return answer(runtime->get_attributes);
 }
 cudaError_t cudaFuncSetAttribute(const void*, cudaFuncAttribute, int value) {

@@ -20,7 +20,9 @@ struct Runtime {
   int multiprocessors = 132;
   int shared_bytes_limit = 227 * 1024;
   int clusters = 66;
-  int code = 90;  // the machine that the loaded code was built for
+  int code = 90;               // the machine that the loaded code was built for
+  bool code_is_plain = false;  // without features of its own: single's then refuses
+  bool single_has_code = true;
   cudaError_t get_attributes = cudaSuccess, set_attribute = cudaSuccess, launch = cudaSuccess;  // what they answer
 
   // What was done.

@@ -181,6 +181,27 @@ TEST_CASE("Hopper and Blackwell data-centre GPUs take the kernel that is asked f
   }
 }
 
+TEST_CASE("without features of its own the header's code holds no single: the others do its work") {
+  for (const int capability : {90, 100, 103}) {
+    Fresh plain(capability / 10, capability % 10, kLarge, capability);
+    plain.code_is_plain = true;
+    Fresh without(capability / 10, capability % 10, kLarge, capability);
+    without.single_has_code = false;
+    for (Fresh* runtime : {&plain, &without}) {
+      fake::runtime = runtime;
+      cudaSetDevice(runtime->ordinal);
+      CHECK(runtime->choice(shim::kAuto, 1) == "pair");
+      CHECK(runtime->choice(shim::kAuto, 132) == "compact");
+      CHECK(runtime->choice(shim::kAuto, 1000) == "pair");
+      CHECK(runtime->choice(shim::kSingle) == "compact");
+      CHECK(runtime->choice(shim::kPair) == "pair");
+      CHECK(runtime->choice(shim::kCompact) == "compact");
+      runtime->choice(shim::kAuto);
+      CHECK(runtime->prepares == 2);
+    }
+  }
+}
+
 TEST_CASE("where no cluster finds a place, single does the work of pair, and AUTO goes on") {
   Fresh runtime;
   runtime.clusters = 0;

@@ -223,6 +223,52 @@ TEST_CASE("a pair that is not for this device does not keep the others from runn
   }
 }
 
+// As on 10.3 where the library was built by an nvcc that knows no sm_100f, on 11.x, and from plain PTX on any GPU.
+TEST_CASE("a single that has no code for this device, or whose code refuses, does not keep the others from running") {
+  for (const cudaError_t error : {cudaErrorNoKernelImageForDevice, cudaErrorInvalidDeviceFunction,
+                                  cudaErrorInvalidKernelImage, cudaSuccess}) {  // the last: it says 0 CTAs
+    CAPTURE(error);
+    Fresh runtime;
+    runtime.device.capability_major = 10;
+    runtime.device.capability_minor = 3;
+    runtime.prepare_single = error;
+    runtime.device.kernel = {512, 231168, 0, 0};
+    CHECK(runtime.enqueue(707, VDN_VARIANT_SINGLE) == VDN_STATUS_UNSUPPORTED);
+    CAPTURE(message());
+    CHECK(message().find("variant single") != std::string::npos);
+    CHECK(message().find("does not run on device") != std::string::npos);
+    CHECK(message().find("10.3") != std::string::npos);
+    CHECK(runtime.launches == 0);
+    runtime.check_clean();
+    const struct {
+      std::int64_t n;
+      vdn_variant_t wanted, launched;
+    } cases[] = {
+        {1, VDN_VARIANT_AUTO, VDN_VARIANT_PAIR},      {100, VDN_VARIANT_AUTO, VDN_VARIANT_COMPACT},
+        {1000, VDN_VARIANT_AUTO, VDN_VARIANT_PAIR},   {VDN_DELTA_MAX_N, VDN_VARIANT_AUTO, VDN_VARIANT_PAIR},
+        {707, VDN_VARIANT_PAIR, VDN_VARIANT_PAIR},    {707, VDN_VARIANT_COMPACT, VDN_VARIANT_COMPACT},
+    };
+    for (const auto& c : cases) {
+      CAPTURE(c.n);
+      CHECK(runtime.enqueue(c.n, c.wanted) == VDN_STATUS_SUCCESS);
+      CHECK(runtime.launched == c.launched);
+    }
+    CHECK(runtime.prepares == 1);
+    runtime.check_clean();
+  }
+}
+
+TEST_CASE("a single that refuses leaves the caller's own pending error alone") {
+  Fresh runtime;
+  runtime.prepare_single = cudaErrorNoKernelImageForDevice;
+  runtime.device.kernel = {512, 231168, 0, 0};
+  fake::set_last_error(cudaErrorInvalidConfiguration);
+  CHECK(runtime.enqueue(1000) == VDN_STATUS_SUCCESS);
+  CHECK(runtime.launched == VDN_VARIANT_PAIR);
+  CHECK(fake::last_error() == cudaErrorInvalidConfiguration);
+  fake::set_last_error(cudaSuccess);
+}
+
 TEST_CASE("a pair that cannot be loaded for another reason is an error, and is tried again") {
   Fresh runtime;
   runtime.device.pair.ctas_per_sm = 0;

@@ -130,7 +130,7 @@ int prepare_single(VariantFacts* facts) {
   ++runtime->prepares;
   note_prepare();
   *facts = runtime->at(fake::current_device()).kernel;
-  return answer(runtime->prepare);
+  return answer(runtime->prepare_single != cudaSuccess ? runtime->prepare_single : runtime->prepare);
 }
 
 int launch_single(const Params& params, const LaunchShape& shape, void* stream) {

@@ -42,6 +42,7 @@ struct Runtime {
   cudaError_t is_capturing = cudaSuccess;
   cudaError_t prepare = cudaSuccess;       // of all kernels
   cudaError_t prepare_pair = cudaSuccess;  // of pair, before `prepare`
+  cudaError_t prepare_single = cudaSuccess;
   cudaError_t launch = cudaSuccess;
 
   // What was done.

@@ -7,6 +7,8 @@
 
 namespace vdn_delta::arch {
 
+constexpr bool kHasRegisterHandover = true;
+
 template <int count>
 VDN_DEVICE void release_registers() {}
 template <int count>
