@@ -227,5 +227,4 @@ VDN_DEVICE void inject_role(Smem& smem, const Params& params, int warp, int lane
   if (bulk && lane == 0) arch::bulk_store_wait_read();
 }
 
-
 }  // namespace vdn_delta::single

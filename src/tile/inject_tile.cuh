@@ -2,9 +2,8 @@
 //
 // The registers in which one thread of the injection team holds its share of B, later J, and the rank-8 update of them.
 //
-// A warp owns 2 n rows and all 128 columns; lane (h, c), h in 0..1 and 0 <= c < 16, holds rows n h .. n h + n - 1 of
-// them and the columns c + 16 q. n is 16 where four warps share B (128 elements a thread), 8 where eight do (64).
-// Columns lie in pairs over q for the packed fma.
+// Eight warps share B. A warp owns 2 n = 16 rows and all 128 columns; lane (h, c), h in 0..1 and 0 <= c < 16, holds rows
+// n h .. n h + n - 1 of them and the columns c + 16 q: 64 elements. Columns lie in pairs over q for the packed fma.
 #pragma once
 
 #include "arch/ffma2.cuh"
@@ -12,8 +11,6 @@
 #include "shape.h"
 
 namespace vdn_delta::tile {
-
-constexpr int kInjectRows = 16;  // of a thread, where four warps share B
 
 // Where a row lies among the n of its half of a row panel: neighbours change places. A 16-byte load puts them into an
 // even and an odd register, ptxas numbers the accumulators in the order of the rows, and an fma wants its accumulator
@@ -24,7 +21,6 @@ template <int rows>
 struct InjectTileOf {
   arch::Pair acc[rows][kColumns / 2];  // [row][pair of columns]
 };
-using InjectTile = InjectTileOf<kInjectRows>;
 
 template <int rows>
 VDN_DEVICE float inject_element(const InjectTileOf<rows>& tile, int row, int q) {
@@ -37,45 +33,9 @@ VDN_DEVICE void inject_clear(InjectTileOf<rows>& tile, int row, int q) {
   tile.acc[row][q / 2] = q % 2 == 0 ? arch::make_pair(0.0f, v.y) : arch::make_pair(v.x, 0.0f);
 }
 
-// The four pairs of columns' operands of one k.
-VDN_DEVICE void inject_columns(float2 (&b)[kColumns / 2], const float* columns) {
-  const float4 b0 = arch::load_shared4(columns), b1 = arch::load_shared4(columns + 4 * kColumnCycle);
-  b[0] = make_float2(b0.y, b0.x), b[1] = make_float2(b0.w, b0.z);
-  b[2] = make_float2(b1.y, b1.x), b[3] = make_float2(b1.w, b1.z);
-}
-
-// One k: its products four rows at a time, and behind each four the operands of the next k, if there is one.
-template <int kRowPitch, int n>
-VDN_DEVICE void inject_rank1(InjectTileOf<n>& tile, float4 (&a)[n / 4], const float2 (&b)[kColumns / 2],
-                             const float* rows, bool more) {
-  VDN_UNROLL
-  for (int g = 0; g < n / 4; ++g) {
-    const float row[4] = {a[g].x, a[g].y, a[g].z, a[g].w};
-    VDN_UNROLL
-    for (int i = 0; i < 4; ++i) arch::ffma2_row(tile.acc[inject_row_place(4 * g + i)], row[i], b);
-    if (more) a[g] = arch::load_shared4(rows + kRowPitch + 4 * g);
-  }
-}
-
 // tile(row, q) += sum over k = 0..7 of rows[k][row] * columns[k][q], straight. `rows` and `columns` point at this
-// thread's first word in panel row 0; the pitches are in words.
-template <int kRowPitch, int kColumnPitch, int n>
-VDN_DEVICE void inject_update(InjectTileOf<n>& tile, const float* rows, const float* columns) {
-  float4 a[n / 4];
-  VDN_UNROLL
-  for (int g = 0; g < n / 4; ++g) a[g] = arch::load_shared4(rows + 4 * g);
-  VDN_NO_UNROLL
-  for (int k = 0; k < kStep; ++k) {
-    float2 b[kColumns / 2];
-    inject_columns(b, columns);
-    inject_rank1<kRowPitch>(tile, a, b, rows, k + 1 < kStep);
-    rows += kRowPitch;
-    columns += kColumnPitch;
-  }
-}
-
-// The same with all operands of the next k loaded ahead, for tiles that leave the registers for it (8 rows do),
-// unrolled in full. A column of the tile at a time, down and up, so that its operand stays in place
+// thread's first word in panel row 0; the pitches are in words. All operands of the next k are loaded ahead, and the
+// loop is unrolled in full. A column of the tile at a time, down and up, so that its operand stays in place
 // (docs/decisions/0003).
 template <int n>
 struct InjectOperands {

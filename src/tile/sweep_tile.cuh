@@ -74,9 +74,7 @@ struct SweepSum {
   arch::Pair edge;
   arch::Pair diag[2];
 };
-VDN_DEVICE void sweep_zero(SweepSum& sum) {
-  sum.edge = sum.diag[0] = sum.diag[1] = arch::make_pair(0.0f, 0.0f);
-}
+VDN_DEVICE void sweep_zero(SweepSum& sum) { sum.edge = sum.diag[0] = sum.diag[1] = arch::make_pair(0.0f, 0.0f); }
 template <int u>
 VDN_DEVICE void sweep_add(SweepTile& tile, const SweepSum& sum) {
   tile.edge[u] = arch::fadd2(tile.edge[u], sum.edge);
@@ -122,7 +120,8 @@ VDN_DEVICE void sweep_columns(SweepTile& tile, SweepSum& sum_u, SweepSum& sum_v,
 }
 // One k in rows 4 u .. 4 u + 3 and, with less columns, 4 v .. 4 v + 3.
 template <int u, int v>
-VDN_DEVICE void sweep_rank1(SweepTile& tile, SweepSum& sum_u, SweepSum& sum_v, const float* rows, const float* columns) {
+VDN_DEVICE void sweep_rank1(SweepTile& tile, SweepSum& sum_u, SweepSum& sum_v, const float* rows,
+                            const float* columns) {
   const float4 x = arch::load_shared4(rows + u * 4 * kRowCycle), y = arch::load_shared4(rows + v * 4 * kRowCycle);
   const float4 lo = arch::load_shared4(columns), hi = arch::load_shared4(columns + 4 * kColumnCycle);
   const float a[8] = {x.x, x.y, x.z, x.w, y.x, y.y, y.z, y.w};

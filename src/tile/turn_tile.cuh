@@ -3,11 +3,11 @@
 // The registers in which one thread of the injection team holds its share of B, later J, and the rank-8 update of them,
 // where four warps share B.
 //
-// A warp owns 32 rows and all 128 columns; lane (h, c), 0 <= h < 4 and 0 <= c < 8, holds rows 8 h .. 8 h + 7 of them and
-// the columns c + 8 q, so that each step's eight columns are one column of every lane. Registers cannot be indexed at
-// run time, so the tile turns: in step s, acc[q] holds the columns c + 8 ((q + s) % 16), and a step's columns are always
-// acc[0]. The update's last k writes its sums one place further; after 16 steps everything is where it was.
-// Rows lie in pairs for the packed fma.
+// A warp owns 32 rows and all 128 columns; lane (h, c), 0 <= h < 4 and 0 <= c < 8, holds rows 8 h .. 8 h + 7 of them
+// and the columns c + 8 q, so that each step's eight columns are one column of every lane. Registers cannot be indexed
+// at run time, so the tile turns: in step s, acc[q] holds the columns c + 8 ((q + s) % 16), and a step's columns are
+// always acc[0]. The update's last k writes its sums one place further; after 16 steps everything is where it was. Rows
+// lie in pairs for the packed fma.
 #pragma once
 
 #include "arch/ffma2.cuh"
