@@ -3,8 +3,8 @@
 // The injection: J = b B X, by carrying B's rows through the same 16 steps as the matrix.
 //
 // Scope: 16 rows of B, one warp of eight that share B (pair and compact; single has phases/turn.cuh); warps never wait
-// for one another. Reads the H panels; writes its own row panels. Entry: the rows of b B in registers; exit: the rows of
-// J.
+// for one another. Reads the H panels; writes its own row panels. Entry: the rows of b B in registers; exit: the rows
+// of J.
 //
 // Mathematics. B is the lower block of the symmetric matrix [[M, B^T], [B, 0]]: the sweep of M turns B into B M^-1.
 // Step s takes the eight columns C of block s out of the rows (they become zero) and adds C . H_j to every column j;
