@@ -5,7 +5,9 @@
     test_bench.py BENCH PLOT
 """
 import json
+import os
 import re
+import struct
 import subprocess
 import sys
 import tempfile
@@ -121,6 +123,22 @@ def check_curve(folder):
         expect(result.returncode == code, f"tail: {what}", result)
     result = run(sys.executable, tail, curve(folder, range(1, 101), 0), "--wave", "200")
     expect(result.returncode == 1, "tail: a curve shorter than a wave", result)
+    result = run(sys.executable, tail, curve(folder, range(10, 101, 10), 0))
+    expect(result.returncode == 1 and result.stdout.count("\n") == 1 and "not a curve" in result.stdout,
+           "tail: a record that is not a curve, in one line", result)
+
+
+def check_missing_tools(folder):
+    """bench/project and tools/check-sass say which tool is not there, in the same words."""
+    library = folder / "library"
+    library.write_bytes(struct.pack("<IHHQ", 0xBA55ED50, 1, 16, 0))  # the head of a fat binary
+    for tool in ("bench/project", "tools/check-sass"):
+        command = [sys.executable, str(Path(PLOT).parent.parent / tool)]
+        result = subprocess.run([*command, str(library)], capture_output=True, text=True, timeout=300,
+                                env={**os.environ, "PATH": str(folder)})
+        said = (result.stdout + result.stderr).splitlines()[-1:]
+        expect(result.returncode == 1 and said == [f"{Path(tool).name}: not found: cuobjdump"],
+               f"{tool} without cuobjdump", result)
 
 
 VARIANTS = ("pair", "single", "compact")
@@ -175,6 +193,7 @@ def main():
         check_record(Path(folder))
         check_comparison(Path(folder))
         check_curve(Path(folder))
+        check_missing_tools(Path(folder))
         check_tuning(Path(folder))
     print(f"{len(failures)} failures")
     return 1 if failures else 0

@@ -18,10 +18,6 @@ constexpr int kColumns = kDim / kColumnCycle;  // 8 columns per thread
 constexpr int kRowCycle = 8;
 constexpr int kRows = kDim / kRowCycle;  // 16 rows per thread
 
-// A choice of the prototype: the injection's tile turns (tile/turn_tile.cuh), or does not (tile/inject_tile.cuh).
-#ifndef TURN
-#define TURN 1
-#endif
 constexpr int kTurnCycle = kStep;  // columns c + 8 q of a tile that turns (tile/turn_tile.cuh): each step takes one
 
 static_assert(kColumnCycle == 2 * kStep && kRowCycle == kStep, "publication counts on both (phases/sweep.cuh)");

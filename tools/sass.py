@@ -197,6 +197,15 @@ def output_of(*command, cwd=None):
 FATBIN_MAGIC = struct.pack("<IHH", 0xBA55ED50, 1, 16)  # magic, version, bytes of the head; a 64-bit size follows
 
 
+def explain(error):
+    """What went wrong on the way to a listing, in words: a file or tool that is missing, a tool that failed."""
+    if isinstance(error, FileNotFoundError):
+        return f"not found: {error.filename}"
+    if isinstance(error, subprocess.CalledProcessError):
+        return f"{error.cmd[0]} failed: {error.stderr.strip()}"
+    return repr(error)
+
+
 def disassemble(path, *options):
     """What `nvdisasm -c` prints of all the code in a library, object file or cubin."""
     content = Path(path).read_bytes()

@@ -10,6 +10,7 @@
 // Outputs come last and are the caller's: nothing is allocated. CUDA tensors go to the current stream that the
 // framework has given tvm-ffi, CPU tensors to the CPU path on all processors.
 #include <tvm/ffi/container/tensor.h>
+#include <tvm/ffi/dtype.h>
 #include <tvm/ffi/error.h>
 #include <tvm/ffi/extra/c_env_api.h>
 #include <tvm/ffi/function.h>
@@ -41,12 +42,18 @@ std::string shape_of(const TensorView& tensor, int dimensions) {
   return text.str() + (dimensions > 0 ? "]" : "[]");
 }
 
+std::string strides_of(const TensorView& tensor) {
+  std::ostringstream text;
+  for (int i = 0; i < tensor.ndim(); ++i) text << (i > 0 ? ", " : "[") << tensor.stride(i);
+  return text.str() + "]";
+}
+
 // `tensor` has the first `dimensions` sizes of `like`, its device, this type and no holes.
 void check(const char* name, const TensorView& tensor, const TensorView& like, int dimensions, int code,
            const char* type) {
   const DLDataType dtype = tensor.dtype();
   if (dtype.code != code || dtype.bits != 32 || dtype.lanes != 1)
-    TVM_FFI_THROW(TypeError) << name << " must be " << type;
+    TVM_FFI_THROW(TypeError) << name << " must be " << type << ", not " << tvm::ffi::DLDataTypeToString(dtype);
   const DLDevice device = tensor.device(), wanted = like.device();
   if (device.device_type != wanted.device_type || device.device_id != wanted.device_id)
     TVM_FFI_THROW(ValueError) << name << " must be on the device of A";
@@ -55,7 +62,9 @@ void check(const char* name, const TensorView& tensor, const TensorView& like, i
   if (!good)
     TVM_FFI_THROW(ValueError) << name << " must have the shape " << shape_of(like, dimensions) << ", not "
                               << shape_of(tensor, tensor.ndim());
-  if (!tensor.IsContiguous()) TVM_FFI_THROW(ValueError) << name << " must be contiguous";
+  if (!tensor.IsContiguous())
+    TVM_FFI_THROW(ValueError) << name << " must be contiguous, not of shape " << shape_of(tensor, dimensions)
+                              << " with strides " << strides_of(tensor);
 }
 
 void check_status(vdn_status_t status) {

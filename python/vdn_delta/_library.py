@@ -7,6 +7,7 @@ threads go on while the CPU path computes, or while a launch waits for room in t
 from __future__ import annotations
 
 import ctypes
+import math
 import pathlib
 from typing import NoReturn
 
@@ -86,8 +87,12 @@ def options(variant: str, a_scale: float, b_scale: float, info: int | None):
     return made
 
 
-def fail(status: int) -> NoReturn:
-    """Raises what belongs to a status other than SUCCESS; called on the thread that got it."""
+def fail(status: int, a_scale: float = 1.0, b_scale: float = 1.0) -> NoReturn:
+    """Raises what belongs to a status other than SUCCESS; called on the thread that got it, with the scales of the call
+    as they were given: the library has seen them as float32 only."""
+    for name, scale in (("a_scale", a_scale), ("b_scale", b_scale)):
+        if not 0.0 < ctypes.c_float(scale).value < math.inf:
+            raise ValueError(f"{name} must be finite and > 0 as float32, not {scale!r}")
     message = f"{_status_string(status).decode()}: {_last_error_message().decode()}"
     if status in (INVALID_ARGUMENT, NULL_POINTER, OVERLAP):
         raise ValueError(message)

@@ -68,9 +68,14 @@ def _accepted(A: Tensor, B: Tensor, alpha: Tensor) -> bool:
     )  # fmt: skip
 
 
-def _refuse_derivative(name: str, tensor: Tensor) -> NoReturn:
-    raise ValueError(f"{name} requires grad, shape {tuple(tensor.shape)}: vdn_delta_factors is not differentiable; "
-                     "call it under torch.no_grad(), or with detached tensors")
+_OUTPUTS = ("T", "J", "info")  # what is written into: of these a copy would get the results, and the tensor nothing
+
+
+def _refuse_derivative(name: str, tensor: Tensor, what: str = "requires grad") -> NoReturn:
+    # Grad mode says nothing about tangents. A detached tensor has none, and has the memory of the one it is made from.
+    ways = "call it " + ("" if what == "has a tangent" else "under torch.no_grad(), or ")
+    ways += f"with {name}.detach(), which writes into the same memory" if name in _OUTPUTS else "with detached tensors"
+    raise ValueError(f"{name} {what}, shape {tuple(tensor.shape)}: vdn_delta_factors is not differentiable; {ways}")
 
 
 def _check_one(name: str, tensor: object, dtype: torch.dtype, shape: tuple | None, device: torch.device | None) -> None:
@@ -84,8 +89,10 @@ def _check_one(name: str, tensor: object, dtype: torch.dtype, shape: tuple | Non
     if device is not None and tensor.device != device:
         raise ValueError(f"{name} must be on {device}, as A, not on {tensor.device}")
     if not tensor.is_contiguous():
+        way = (f"{name} is written into: pass a contiguous tensor" if name in _OUTPUTS
+               else f"{name}.contiguous() makes a copy that is")
         raise ValueError(f"{name} must be contiguous, not of shape {tuple(tensor.shape)} with strides "
-                         f"{tuple(tensor.stride())}; {name}.contiguous() makes a copy that is")
+                         f"{tuple(tensor.stride())}; {way}")
     if tensor.requires_grad and _grad_enabled():
         _refuse_derivative(name, tensor)
 
@@ -133,30 +140,26 @@ def _prepare(index: int) -> None:
     _prepared.add(index)
 
 
-def _enqueue(A: Tensor, B: Tensor, alpha: Tensor, T: Tensor, J: Tensor, options) -> None:
+# This and the next two return the status: who has the scales as they were given can name them in the failure (c.fail).
+def _enqueue(A: Tensor, B: Tensor, alpha: Tensor, T: Tensor, J: Tensor, options) -> int:
     n = A.numel() // (DIM * DIM)
     index = A.get_device()
     if n and index not in _prepared:
         _prepare(index)
     if index != _current_device():
         with torch.cuda.device(index):
-            _enqueue_here(n, index, A, B, alpha, T, J, options)
-    else:
-        _enqueue_here(n, index, A, B, alpha, T, J, options)
+            return _enqueue_here(n, index, A, B, alpha, T, J, options)
+    return _enqueue_here(n, index, A, B, alpha, T, J, options)
 
 
-def _enqueue_here(n: int, index: int, A: Tensor, B: Tensor, alpha: Tensor, T: Tensor, J: Tensor, options) -> None:
-    status = c.factors(n, A.data_ptr(), B.data_ptr(), alpha.data_ptr(), T.data_ptr(), J.data_ptr(), options,
-                       _raw_stream(index))
-    if status:
-        c.fail(status)
+def _enqueue_here(n: int, index: int, A: Tensor, B: Tensor, alpha: Tensor, T: Tensor, J: Tensor, options) -> int:
+    return c.factors(n, A.data_ptr(), B.data_ptr(), alpha.data_ptr(), T.data_ptr(), J.data_ptr(), options,
+                     _raw_stream(index))
 
 
-def _compute(A: Tensor, B: Tensor, alpha: Tensor, T: Tensor, J: Tensor, options) -> None:
-    status = c.factors_host(A.numel() // (DIM * DIM), A.data_ptr(), B.data_ptr(), alpha.data_ptr(), T.data_ptr(),
-                            J.data_ptr(), options, _threads())
-    if status:
-        c.fail(status)
+def _compute(A: Tensor, B: Tensor, alpha: Tensor, T: Tensor, J: Tensor, options) -> int:
+    return c.factors_host(A.numel() // (DIM * DIM), A.data_ptr(), B.data_ptr(), alpha.data_ptr(), T.data_ptr(),
+                          J.data_ptr(), options, _threads())
 
 
 def _factors_cuda(A, B, alpha, a_scale=1.0, b_scale=1.0, variant="auto"):
@@ -167,7 +170,9 @@ def _factors_cuda(A, B, alpha, a_scale=1.0, b_scale=1.0, variant="auto"):
         T, J = _empty_strided_cuda(shape, A.stride(), _f32), _empty_strided_cuda(shape, B.stride(), _f32)
     else:
         T, J = _empty_like(A), _empty_like(B)
-    _enqueue(A, B, alpha, T, J, c.options(variant, a_scale, b_scale, None))
+    status = _enqueue(A, B, alpha, T, J, c.options(variant, a_scale, b_scale, None))
+    if status:
+        c.fail(status, a_scale, b_scale)
     return T, J
 
 
@@ -175,7 +180,9 @@ def _factors_cpu(A, B, alpha, a_scale=1.0, b_scale=1.0, variant="auto"):
     if not _accepted(A, B, alpha):
         _refuse(A, B, alpha)
     T, J = _empty_like(A), _empty_like(B)
-    _compute(A, B, alpha, T, J, c.options(variant, a_scale, b_scale, None))
+    status = _compute(A, B, alpha, T, J, c.options(variant, a_scale, b_scale, None))
+    if status:
+        c.fail(status, a_scale, b_scale)
     return T, J
 
 
@@ -195,7 +202,9 @@ def _factors_out_cpu(A, B, alpha, T, J, info=None, a_scale=1.0, b_scale=1.0, var
 
 def _factors_out(work, A, B, alpha, T, J, info, a_scale, b_scale, variant):
     _factors_out_fake(A, B, alpha, T, J, info)
-    work(A, B, alpha, T, J, c.options(variant, a_scale, b_scale, None if info is None else info.data_ptr()))
+    status = work(A, B, alpha, T, J, c.options(variant, a_scale, b_scale, None if info is None else info.data_ptr()))
+    if status:
+        c.fail(status, a_scale, b_scale)
     # What was saved for a backward pass and is now overwritten must be noticed there.
     _increment_version((T, J) if info is None else (T, J, info))
 
@@ -224,8 +233,9 @@ def _refuse_derivatives(operator):
         for name, x in zip(("A", "B", "alpha", "T", "J", "info"), args):
             if not isinstance(x, Tensor):
                 continue
-            tracked = x.requires_grad and _grad_enabled()
-            if tracked or (_forward_ad._current_level >= 0 and _forward_ad.unpack_dual(x).tangent is not None):
+            if _forward_ad._current_level >= 0 and _forward_ad.unpack_dual(x).tangent is not None:
+                _refuse_derivative(name, x, "has a tangent")
+            if x.requires_grad and _grad_enabled():
                 _refuse_derivative(name, x)
         with torch._C._AutoDispatchBelowAutograd():
             return operator(*args)
@@ -365,7 +375,7 @@ def _settings_of(a_scale, b_scale, variant) -> tuple[float, float, str]:
         try:
             scales.append(float(scale))
         except OverflowError:
-            raise ValueError(f"{name} must be finite and > 0") from None
+            raise ValueError(f"{name} must be finite and > 0 as float32, not a number beyond float64") from None
     if not isinstance(variant, str):
         raise TypeError(f"variant must be a str, not {type(variant).__name__}")
     return scales[0], scales[1], variant
@@ -407,7 +417,8 @@ def vdn_delta_factors(
     elif isinstance(out, (tuple, list)) and len(out) == 2:
         tensors = (A, B, alpha, *out) if info is None else (A, B, alpha, *out, info)
     else:
-        raise TypeError(f"out must be a pair of tensors (T, J), not {type(out).__name__}")
+        length = f" of length {len(out)}" if isinstance(out, (tuple, list)) else ""
+        raise TypeError(f"out must be a pair of tensors (T, J), not {type(out).__name__}{length}")
     plain = _is_plain()
     known = _known_call(tensors) if plain else None
     if known is not None:
@@ -416,8 +427,10 @@ def vdn_delta_factors(
             T, J = _empty_strided_cuda(shape, strides_T, _f32), _empty_strided_cuda(shape, strides_J, _f32)
         else:
             T, J = out
-        _enqueue_here(n, index, A, B, alpha, T, J,
-                      c.options(variant, a_scale, b_scale, None if info is None else info.data_ptr()))
+        status = _enqueue_here(n, index, A, B, alpha, T, J,
+                               c.options(variant, a_scale, b_scale, None if info is None else info.data_ptr()))
+        if status:
+            c.fail(status, a_scale, b_scale)
         if len(tensors) > 3:
             _increment_version((T, J) if info is None else (T, J, info))
         return T, J
@@ -447,7 +460,7 @@ def vdn_delta_factors(
     if plain:  # what PyTorch makes of such a view is not written into by an operator that returns nothing
         for name, tensor in (("T", T), ("J", J), ("info", info)):
             if tensor is not None and tensor.is_neg():
-                raise ValueError(f"{name} is a view with the negative bit; {name}.resolve_neg() is a tensor without")
+                raise ValueError(f"{name} is a view with the negative bit, and is written into: pass a tensor without")
         if _is_direct(tensors):
             _factors_out_cuda(A, B, alpha, T, J, info, a_scale, b_scale, variant)
             _remember(tensors)

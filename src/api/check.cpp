@@ -90,7 +90,11 @@ vdn_status_t read_options(const vdn_delta_options_t* from, Options* options) noe
     case VDN_VARIANT_PAIR:
     case VDN_VARIANT_SINGLE:
     case VDN_VARIANT_COMPACT: break;
-    default: return fail(VDN_STATUS_INVALID_ARGUMENT, "options->variant is %d", static_cast<int>(variant));
+    default:
+      return fail(VDN_STATUS_INVALID_ARGUMENT,
+                  "options->variant is %d; it is VDN_VARIANT_AUTO (%d), _PAIR (%d), _SINGLE (%d) or _COMPACT (%d)",
+                  static_cast<int>(variant), VDN_VARIANT_AUTO, VDN_VARIANT_PAIR, VDN_VARIANT_SINGLE,
+                  VDN_VARIANT_COMPACT);
   }
   if (known.programmatic_launch != 0 && known.programmatic_launch != 1) {
     return fail(VDN_STATUS_INVALID_ARGUMENT, "options->programmatic_launch is %d; it is 0 or 1",

@@ -39,7 +39,6 @@ VDN_DEVICE Pair fadd2(Pair a, Pair b) {
   asm("add.rn.f32x2 %0, %1, %2;" : "=l"(d.bits) : "l"(a.bits), "l"(b.bits));
   return d;
 }
-VDN_DEVICE Pair paired(Pair p, int) { return p; }
 // {a b.x, a b.y}. "mul.f32x2"
 VDN_DEVICE Pair fmul2(float a, float2 b) {
   Pair d;
@@ -63,7 +62,7 @@ VDN_DEVICE void ffma2_row(Pair (&acc)[pairs], float a, const float2 (&b)[pairs])
         : "+l"(acc[u].bits)
         : "l"(make_pair(a, a).bits), "l"(make_pair(b[u].x, b[u].y).bits));
 }
-
+// The same in the other direction, where there is one.
 template <int pairs>
 VDN_DEVICE void ffma2_row_back(Pair (&acc)[pairs], float a, const float2 (&b)[pairs]) {
   ffma2_row(acc, a, b);
@@ -84,16 +83,6 @@ struct Pair {
 };
 VDN_DEVICE Pair make_pair(float x, float y) { return {make_float2(x, y)}; }
 VDN_DEVICE float2 pair_values(Pair pair) { return pair.value; }
-// The same pair, by a 64-bit instruction, so that it has to lie in an even register and the next one. `zero` is 0.
-VDN_DEVICE Pair paired(Pair p, int zero) {
-#ifdef __CUDA_ARCH__
-  asm volatile(
-      "{\n.reg .b64 t;\nmov.b64 t, {%0, %1};\nmad.wide.u32 t, %2, %2, t;\nmov.b64 {%0, %1}, t;\n}"
-      : "+f"(p.value.x), "+f"(p.value.y)
-      : "r"(zero));
-#endif
-  return p;
-}
 VDN_DEVICE Pair fadd2(Pair a, Pair b) {
   return make_pair(__fadd_rn(a.value.x, b.value.x), __fadd_rn(a.value.y, b.value.y));
 }
@@ -113,7 +102,6 @@ VDN_DEVICE void ffma2_row(Pair (&acc)[pairs], float a, const float2 (&b)[pairs])
     acc[u].value.y = __fmaf_rn(a, b[u].y, acc[u].value.y);
   }
 }
-
 template <int pairs>
 VDN_DEVICE void ffma2_row_back(Pair (&acc)[pairs], float a, const float2 (&b)[pairs]) {
   VDN_UNROLL

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Registers handed from warps that need few to warps that need many. Only in code for targets with features of their own
-// (sm_90a; sm_100a, or sm_100f for the whole family); a kernel that needs it refuses elsewhere.
+// Registers handed from warps that need few to warps that need many. Only in code for targets with features of their
+// own (sm_90a; sm_100a, or sm_100f for the whole family); a kernel that needs it refuses elsewhere.
 // https://docs.nvidia.com/cuda/parallel-thread-execution/ "setmaxnreg"
 #pragma once
 

@@ -32,9 +32,20 @@ static_assert(std::is_trivially_destructible_v<Slot>);
 constexpr int kMaxDevices = 64;  // more than any host has; ordinals beyond are refused
 Slot slots[kMaxDevices];
 
+// Whether there is no driver at all. The runtime's word for that is a driver that is too old.
+bool lacks_driver() noexcept {
+  int version = 0;
+  if (cudaDriverGetVersion(&version) == cudaSuccess) return version == 0;
+  (void)cudaGetLastError();
+  return false;
+}
+
 // Turns a runtime error into a status and a message, and clears it, so that the caller's next check does not find it.
 vdn_status_t translate(cudaError_t error, const char* what) noexcept {
   (void)cudaGetLastError();
+  if (error == cudaErrorInsufficientDriver && lacks_driver()) {
+    return fail(VDN_STATUS_NO_DEVICE, "%s: there is no NVIDIA driver (%s)", what, cudaGetErrorName(error));
+  }
   vdn_status_t status = VDN_STATUS_CUDA_ERROR;
   const char* hint = "";
   switch (error) {

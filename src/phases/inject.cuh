@@ -2,17 +2,16 @@
 //
 // The injection: J = b B X, by carrying B's rows through the same 16 steps as the matrix.
 //
-// Scope: 32 rows of B, one warp, or 16 where eight warps share B (pair and compact); warps never wait for one another.
-// Reads the H panels; writes its own row panels. Entry: the rows of b B in registers; exit: the rows of J.
+// Scope: 16 rows of B, one warp of eight that share B (pair and compact; single has phases/turn.cuh); warps never wait
+// for one another. Reads the H panels; writes its own row panels. Entry: the rows of b B in registers; exit: the rows
+// of J.
 //
 // Mathematics. B is the lower block of the symmetric matrix [[M, B^T], [B, 0]]: the sweep of M turns B into B M^-1.
 // Step s takes the eight columns C of block s out of the rows (they become zero) and adds C . H_j to every column j;
-// H's rows in block s are S^-1, so that the block's own columns become C S^-1. Cost: 8 x 128 fma for each thread and
-// step (64 for a thread with 8 rows; 2 n^3 FLOP in all), no product with a finished inverse, no wait for it.
+// H's rows in block s are S^-1, so that the block's own columns become C S^-1. Cost: 8 x 64 fma for each thread and
+// step (2 n^3 FLOP in all), no product with a finished inverse, no wait for it.
 #pragma once
 
-#include "arch/barrier.cuh"
-#include "arch/bulk_copy.cuh"
 #include "arch/vec_mem.cuh"
 #include "arch/warp_math.cuh"
 #include "phases/panels.h"
@@ -46,16 +45,7 @@ VDN_DEVICE void inject_publish(tile::InjectTileOf<rows>& tile, InjectThread me, 
   }
 }
 
-VDN_DEVICE void inject_rows(float4 (&a)[4], InjectThread me, const RowPanel& panel) {
-  tile::inject_rows(a, panel.word + me.h * tile::kInjectRows);
-}
-template <int rows, int pitch>
-VDN_DEVICE void inject_update(tile::InjectTileOf<rows>& tile, float4 (&a)[rows / 4], InjectThread me,
-                              const RowPanelOf<pitch>& panel, const HPanel& h) {
-  tile::inject_update<pitch, kHPitch>(tile, a, panel.word + me.h * rows, h.word + me.c * 4);
-}
-
-// The same with the next operands loaded ahead: for 8 rows a thread (tile/inject_tile.cuh).
+// The update, with the next operands loaded ahead (tile/inject_tile.cuh).
 template <int rows, int pitch>
 VDN_DEVICE void inject_update_ahead(tile::InjectTileOf<rows>& tile, InjectThread me, const RowPanelOf<pitch>& panel,
                                     const HPanel& h) {
@@ -67,26 +57,6 @@ template <int unroll, int rows, int pitch>
 VDN_DEVICE void inject_update_columns(tile::InjectTileOf<rows>& tile, InjectThread me, const RowPanelOf<pitch>& panel,
                                       const HPanel& h) {
   tile::inject_update_columns<unroll, pitch, kHPitch>(tile, panel.word + me.h * rows, h.word + me.c * 4);
-}
-
-// If `out`, puts J into the warp's rows of the stage; if `in`, fills the registers with b B from them. Each thread
-// takes its own elements of B out before it puts J's in their place.
-VDN_DEVICE void inject_exchange(tile::InjectTile& tile, InjectThread me, bool in, bool out, float* rows,
-                                float b_scale) {
-  float* mine = rows + me.h * tile::kInjectRows * kDim + me.c;
-  VDN_UNROLL
-  for (int row = 0; row < tile::kInjectRows; ++row) {
-    // Opaque, so that the compiler makes one copy of this code and not one for each case.
-    const bool load = arch::opaque(in) != 0, store = arch::opaque(out) != 0;
-    float m[kColumns];
-    VDN_UNROLL
-    for (int q = 0; q < kColumns; ++q) m[q] = load ? arch::load_shared(mine + row * kDim + kColumnCycle * q) : 0.0f;
-    VDN_UNROLL
-    for (int q = 0; q < kColumns; ++q)
-      arch::store_shared_if(store, mine + row * kDim + kColumnCycle * q, tile::inject_element(tile, row, q));
-    VDN_UNROLL
-    for (int u = 0; u < kColumns / 2; ++u) tile.acc[row][u] = arch::fmul2(b_scale, make_float2(m[2 * u], m[2 * u + 1]));
-  }
 }
 
 // B's rows straight into the registers, and J's straight out: for who has nothing else to do meanwhile. 4-byte
@@ -127,26 +97,6 @@ VDN_DEVICE void inject_spoil(tile::InjectTileOf<rows>& tile) {
     VDN_UNROLL
     for (int u = 0; u < kColumns / 2; ++u) tile.acc[row][u] = nan;
   }
-}
-
-// The copies of a warp's rows: by the copy engine, one thread, 16-byte addresses...
-constexpr int kInjectWords = kInjectWarpRows * kDim;
-VDN_DEVICE void inject_bulk_load(float* rows, const float* B, arch::Mbarrier* ready) {
-  arch::mbarrier_arrive_expect(ready, kInjectWords * 4);
-  arch::bulk_load(rows, B, kInjectWords * 4, ready);
-}
-VDN_DEVICE void inject_bulk_store(const float* rows, float* J) {
-  arch::bulk_store(J, rows, kInjectWords * 4);
-  arch::bulk_store_commit();
-}
-// ... or by the warp, four bytes at a time, for any other alignment.
-VDN_DEVICE void inject_word_load(int lane, float* rows, const float* B) {
-  VDN_NO_UNROLL
-  for (int i = lane; i < kInjectWords; i += 32) arch::store_shared(rows + i, arch::load_global(B + i));
-}
-VDN_DEVICE void inject_word_store(int lane, const float* rows, float* J) {
-  VDN_NO_UNROLL
-  for (int i = lane; i < kInjectWords; i += 32) arch::store_global(J + i, arch::load_shared(rows + i));
 }
 
 }  // namespace vdn_delta::phases

@@ -37,9 +37,6 @@ constexpr int kTurnStagePitch = 8 * kDim + 8;
 struct alignas(16) TurnStage {
   float word[4 * kTurnStagePitch];
 };
-struct alignas(16) InjectStage {
-  float word[kElements];
-};
 
 // The pivot block S = L D L^T, L unit lower triangular.
 struct alignas(16) PivotBlock {

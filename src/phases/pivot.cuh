@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The serial chain: each step's 8 x 8 pivot block, by one of three warps by turns, one step ahead of the sweep team.
+// The serial chain: each step's 8 x 8 pivot block, by one warp, one step ahead of the sweep team.
 //
 // Scope: one warp. Reads the diagonal block as the sweep team published it one step early, the C panel and the block of
 // the turn before; writes W = L^-1 and 1 / d of S = L D L^T. Entry and exit: nothing in registers.

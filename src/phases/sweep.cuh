@@ -28,9 +28,9 @@ namespace vdn_delta::phases {
 // Which elements a thread of the team holds. A warp is 8 r by 4 c. A shared-memory load of 16 bytes takes half the time
 // when lanes i and i ^ 1, or i and i ^ 2, read the same word: so one bit of c and one of r come first.
 struct SweepThread {
-  int r, c;
+  unsigned r, c;  // unsigned: their quotients and remainders are shorter code
   VDN_DEVICE explicit SweepThread(int thread) {
-    const int lane = thread % 32, warp = thread / 32;
+    const unsigned t = static_cast<unsigned>(thread), lane = t % 32, warp = t / 32;
     r = lane / 2 % 8;
     c = warp * 4 + lane / 16 * 2 + lane % 2;
   }
@@ -102,9 +102,11 @@ struct SweepSolve {
   float w[kStep][kStep];  // below the diagonal
 };
 
-// Which row lies at C's panel word `word` (0..127).
-VDN_DEVICE int sweep_row(int word) {
-  return word / 4 % kRowCycle + kRowCycle * (word / (4 * kRowCycle) * 4 + word % 4);
+// Where the row at C's panel word `word` (0..127) lies in the columns' panels.
+VDN_DEVICE int sweep_column_word(int word) {
+  const unsigned at = static_cast<unsigned>(word), r = at / 4 % 8, p = at / 32 * 4 + at % 4;  // row r + 8 p
+  const unsigned c = p % 2 * 8 + r, q = p / 2;                                                // column c + 16 q
+  return static_cast<int>(q / 4 * 64 + c * 4 + (q % 4 ^ 1));
 }
 
 // G and E for one row: one thread.
@@ -127,7 +129,7 @@ VDN_DEVICE void sweep_solve(SweepSolve& x, int word, const CPanel& c, const Pivo
     for (int m = 0; m < k; ++m) x.e[k] = arch::ffma(x.w[k][m], x.e[m], x.e[k]);
   }
   const float4 d0 = arch::load_shared4(pivot.d_inverse), d1 = arch::load_shared4(pivot.d_inverse + 4);
-  float* out = columns.word + (column_word(sweep_row(word)) ^ (SBS ? 0 : 1));
+  float* out = columns.word + sweep_column_word(word);
   VDN_UNROLL
   for (int k = 0; k < kStep; ++k) {
     arch::store_shared(rows.word + k * kCPitch + word, x.e[k]);
@@ -138,13 +140,10 @@ VDN_DEVICE void sweep_solve(SweepSolve& x, int word, const CPanel& c, const Pivo
 
 // H for the same row.
 VDN_DEVICE void sweep_solve_h(SweepSolve& x, int word, int s, HPanel& h) {
-#if TURN
-  // Row r + 8 p, as row_word has it, at place (p - s) % 16.
-  const unsigned at = static_cast<unsigned>(word), r = at / 4 % 8, p = at / 32 * 4 + at % 4, q = p - static_cast<unsigned>(s);
-  float* out = h.word + (q % 16 / 4 * 32 + r * 4 + q % 4);
-#else
-  float* out = h.word + column_word(sweep_row(word));
-#endif
+  // Row r + 8 p, as row_word has it, at place (p - s) % 16 of the injection's columns r + 8 q (tile/turn_tile.cuh).
+  const unsigned at = static_cast<unsigned>(word), r = at / 4 % 8, p = at / 32 * 4 + at % 4;
+  const unsigned q = (p - static_cast<unsigned>(s)) % 16;
+  float* out = h.word + (q / 4 * 32 + r * 4 + q % 4);
   VDN_UNROLL
   for (int k = 0; k < kStep; ++k) {  // upwards, in place: h_k needs e_k .. e_7
     VDN_UNROLL

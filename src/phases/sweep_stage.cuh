@@ -55,7 +55,6 @@ VDN_DEVICE void sweep_exchange(tile::SweepTile& tile, SweepThread me, bool in, b
       tile::sweep_set(tile, p, u, m[0], m[1]);
     }
   }
-  tile::sweep_align(tile);
 }
 
 // What a bad pivot makes of the matrix.
@@ -72,9 +71,17 @@ VDN_DEVICE void sweep_spoil(tile::SweepTile& tile) {
 // The sum of sweep_row_words over all rows: 16 rows each of 16, 32, ..., 128 words.
 constexpr int kSweepBytes = 4 * kColumnCycle * kColumnCycle * kColumns * (kColumns + 1) / 2;
 VDN_DEVICE void sweep_bulk_load(SweepStage& stage, const float* A, int first, int every, arch::Mbarrier* ready) {
-  VDN_UNROLL_BY(4)
-  for (int row = first; row < kDim; row += every)
-    arch::bulk_load(stage.word + row * kSweepStagePitch, A + row * kDim, sweep_row_words(row) * 4, ready);
+  const float* from = A + first * kDim;
+  float* to = stage.word + first * kSweepStagePitch;
+  VDN_NO_UNROLL
+  for (int bytes = 4 * sweep_row_words(0); bytes <= 4 * kDim; bytes += 4 * kColumnCycle) {  // 16 rows of a length
+    VDN_UNROLL_BY(4)
+    for (int i = 0; i < kColumnCycle; i += every) {
+      arch::bulk_load(to, from, bytes, ready);
+      from += every * kDim;
+      to += every * kSweepStagePitch;
+    }
+  }
 }
 VDN_DEVICE void sweep_bulk_store(const SweepStage& stage, float* T, int first, int every) {
   VDN_UNROLL_BY(4)

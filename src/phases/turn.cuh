@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The injection as in phases/inject.cuh, by a tile that turns (tile/turn_tile.cuh): 32 rows of B, one warp.
+// The injection as in phases/inject.cuh, with its mathematics, by a tile that turns (tile/turn_tile.cuh).
+//
+// Scope: 32 rows of B, one warp of four that share B (single); warps never wait for one another. Reads the H panels,
+// whose columns the sweep has put where the turned tile wants them; writes its own row panels and its stage. Entry: b B
+// in the stage; exit: J there. Cost: 8 x 128 fma for each thread and step.
 #pragma once
 
 #include "arch/barrier.cuh"
@@ -14,9 +18,13 @@
 namespace vdn_delta::phases {
 
 struct TurnThread {
-  int h;                                                                                     // which 8 of the rows
-  int c;                                                                                     // columns c + 8 q
-  VDN_DEVICE explicit TurnThread(int lane) : h(lane / 2 % 4), c(lane / 8 * 2 + lane % 2) {}  // i ^ 1 and i ^ 2
+  int h;                                      // which 8 of the rows
+  int c;                                      // columns c + 8 q
+  VDN_DEVICE explicit TurnThread(int lane) {  // i ^ 1 and i ^ 2: see SweepThread
+    const unsigned i = static_cast<unsigned>(lane);
+    h = static_cast<int>(i / 2 % 4);
+    c = static_cast<int>(i / 8 * 2 + i % 2);
+  }
 };
 
 // Takes the step's columns out of the warp's rows.
@@ -28,16 +36,17 @@ VDN_DEVICE void turn_publish(tile::TurnTile& tile, TurnThread me, RowPanel& pane
   for (int u = 0; u < tile::kTurnPairs; ++u) tile.acc[0][u] = arch::make_pair(0.0f, 0.0f);
 }
 
-VDN_DEVICE void turn_rows(tile::TurnRows& a, TurnThread me, const RowPanel& panel) {
-  tile::turn_rows(a, panel.word + me.h * tile::kTurnRows);
+// The rows' operands of the first k, which do not wait for H.
+VDN_DEVICE void turn_rows(tile::TurnOperands& x, TurnThread me, const RowPanel& panel) {
+  tile::turn_rows(x, panel.word + me.h * tile::kTurnRows);
 }
-VDN_DEVICE void turn_update(tile::TurnTile& tile, tile::TurnRows& a, TurnThread me, const RowPanel& panel,
+VDN_DEVICE void turn_update(tile::TurnTile& tile, tile::TurnOperands& x, TurnThread me, const RowPanel& panel,
                             const HPanel& h) {
-  tile::turn_update<kRowPitch, kHPitch>(tile, a, panel.word + me.h * tile::kTurnRows, h.word + me.c * 4);
+  tile::turn_update<kRowPitch, kHPitch>(tile, x, panel.word + me.h * tile::kTurnRows, h.word + me.c * 4);
 }
 
-// If `out`, puts J into the warp's part of the stage; if `in`, fills the registers with b B from there. Each thread takes
-// its own elements of B out before it puts J's in their place.
+// If `out`, puts J into the warp's part of the stage; if `in`, fills the registers with b B from there. Each thread
+// takes its own elements of B out before it puts J's in their place.
 VDN_DEVICE void turn_exchange(tile::TurnTile& tile, TurnThread me, bool in, bool out, TurnStage& stage, float b_scale) {
   float* mine = stage.word + me.h * kTurnStagePitch + me.c;
   VDN_UNROLL

@@ -8,16 +8,18 @@
 
 namespace vdn_delta::single {
 
-// Choices; docs/decisions/0002 has the others that were tried, with their times.
-constexpr int kTeams = 2;        // sweep teams, of which each has every second matrix of the CTA
-constexpr int kSweepWarps = 4;   // of a team: 128 threads (r, c) hold the symmetric matrix: tile/sweep_tile.cuh
-constexpr int kInjectWarps = 4;  // one for each 32 rows of B: tile/turn_tile.cuh
+// Choices; docs/decisions/0010 has the others that were tried, with their times.
+constexpr int kTeams = 2;            // sweep teams, of which each has every second matrix of the CTA
+constexpr int kSweepWarps = 4;       // of a team: 128 threads (r, c) hold the symmetric matrix: tile/sweep_tile.cuh
+constexpr int kInjectWarps = 4;      // one for each 32 rows of B: tile/turn_tile.cuh
 constexpr int kPivotWarps = kTeams;  // the serial chains, one warp for each team
-constexpr int kCopyWarps = 2;        // A and T row by row, since their stage's rows are padded; one of them does nothing
-#ifndef PANELS
-#define PANELS 12
-#endif
-constexpr int kPanels = PANELS;  // H panels in shared memory, a ring that both teams fill in the order of the matrices
+constexpr int kCopyWarps = 2;  // A and T row by row, since their stage's rows are padded; the second one ends at once
+constexpr int kPanels = 12;    // H panels in shared memory, a ring that both teams fill in the matrices' order
+
+// Registers of a thread once they are dealt out anew, by the compiler's need (sm_90a: 174, 134, 62).
+constexpr int kInjectRegisters = 176;
+constexpr int kSweepRegisters = 136;
+constexpr int kOtherRegisters = 64;
 
 // The step at which an injection warp asks for its next rows. Before it, it waits for its last store to have been read
 // out of the stage, 16 KB at tens of bytes a clock, which two steps of some 3000 clocks each leave time for; behind it,
@@ -29,23 +31,11 @@ constexpr int kSweepThreads = 32 * kSweepWarps;
 constexpr int kInjectThreads = 32 * kInjectWarps;
 constexpr int kPivotThreads = 32 * kPivotWarps;
 constexpr int kThreads = kTeams * kSweepThreads + kInjectThreads + kPivotThreads + 32 * kCopyWarps;
-// 16 warps are four on each of the four schedulers: 16384 / (4 * 32) = 128 registers each, which are dealt out anew.
-#ifndef RI
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 1000
-#define RI 200
-#define RS 128
-#define RP 56
-#else
-#define RI 176
-#define RS 136
-#define RP 64
-#endif
-#endif
-constexpr int kInjectRegisters = RI;
-constexpr int kSweepRegisters = RS;
-constexpr int kOtherRegisters = RP;
-static_assert(kInjectRegisters + kTeams * kSweepRegisters + kOtherRegisters <= 4 * 128, "a warp of each on a scheduler");
-static_assert(kThreads == 4 * 128, "four warpgroups");
+// What the kernel is launched with: 65536 registers for 512 threads.
+constexpr int kLaunchRegisters = 65536 / kThreads;
+static_assert(kInjectRegisters + kTeams * kSweepRegisters + kOtherRegisters <= 4 * kLaunchRegisters,
+              "each warpgroup is a fourth of the threads, and has a warp on each scheduler");
+static_assert(kThreads == 4 * 128, "four warpgroups: injection, team 0, team 1, others");
 constexpr int kCtasPerSm = 1;
 
 // Bad-pivot flags of successive matrices: a flag is dead when the ring comes round. The pivot block of step 0 of m + 4

@@ -9,7 +9,8 @@
 // phase for the product, and its work hides the serial chain of pivots. docs/design.md is the long version;
 // docs/decisions/0001-elimination-order.md fixes the order of every sum.
 //
-// PROTOTYPE of two sweep teams, two matrices in flight: docs/teams.md has roles, registers, the fixed order of all waits.
+// Two sweep teams have two matrices in flight, one behind the other; one injection team takes them as they come. What
+// waits for what, and why nobody waits in a circle, is in docs/sync.md.
 //
 // Who owns which block. All of M (its lower triangle) and of b B stays in registers from the way in to the way out:
 //
@@ -29,12 +30,13 @@
 //   3. solve     sweep      G = C W^T, E = -G D^-1, H = E W, one row a thread; H into the ring
 //   4. update    sweep      M_ij += G_i . E_j; then the columns of step s + 1 go to c[(s + 1) % 2]
 //   5. inject    injection  takes the columns of block s out of B's rows, B_rj += C_r . H_j; at the end J out, B in
-//   6. copy      copy       T out of the stage, then the next A into it, by the copy engine; the stage goes from team to
+//   6. copy      copy       T out of the stage, then the next A into it, by the copy engine; the stage goes from team
+//   to
 //                           team in turn
 //
 // Budget of a CTA, which is that of an SM:
 //   threads    512: 8 sweep, 4 injection, 2 pivot warps, 1 copy warp and 1 that ends; four warps on each scheduler
-//   registers  128 a thread at the start, then 200 or 176 (injection), 128 or 136 (sweep), 56 or 64 (others)
+//   registers  128 a thread at the start, then 176 (injection), 136 (sweep), 64 (others)
 //   shared     231168 bytes of the 232448 that a CTA can have
 //   CTAs       1 on an SM
 #include "arch/barrier.cuh"
@@ -46,15 +48,6 @@
 
 namespace vdn_delta::single {
 namespace {
-
-// Each role's own copy, so that one role's lack of registers is not another's. On sm_90 it costs more than it brings.
-VDN_DEVICE int own(int thread) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 1000 || OWN
-  return arch::opaque(thread);
-#else
-  return thread;
-#endif
-}
 
 VDN_DEVICE void run(const Params& params) {
   Smem& smem = arch::dynamic_shared<Smem>();
@@ -85,21 +78,15 @@ VDN_DEVICE void run(const Params& params) {
   constexpr int kFirstOther = kInjectThreads + kTeams * kSweepThreads;
   if (thread < kInjectThreads) {  // 5
     arch::claim_registers<kInjectRegisters>();
-    const int me = own(thread);
-    inject_role(smem, params, me / 32, me % 32);
+    inject_role(smem, params, thread / 32, thread % 32);
   } else if (thread < kFirstOther) {  // 1, 3, 4
-    if constexpr (kSweepRegisters > 128)
-      arch::claim_registers<kSweepRegisters>();
-    else if constexpr (kSweepRegisters < 128)
-      arch::release_registers<kSweepRegisters>();
-    const int me = own(thread);
-    sweep_role(smem, params, (me - kInjectThreads) / kSweepThreads, me % kSweepThreads);
+    arch::claim_registers<kSweepRegisters>();
+    sweep_role(smem, params, (thread - kInjectThreads) / kSweepThreads, thread % kSweepThreads);
   } else {
     arch::release_registers<kOtherRegisters>();
-    const int me = own(thread);
-    if (me < kFirstOther + kPivotThreads)  // 2
-      pivot_role(smem, params, (me - kFirstOther) / 32, me % 32);
-    else if (me == kThreads - 32)  // 6
+    if (thread < kFirstOther + kPivotThreads)  // 2
+      pivot_role(smem, params, (thread - kFirstOther) / 32, thread % 32);
+    else if (thread == kThreads - 32)  // 6
       copy_role(smem, params);
   }
 }

@@ -100,10 +100,12 @@ VDN_DEVICE void sweep_role(Smem& smem, const Params& params, int team, int threa
       phases::SweepSolve x;
       phases::sweep_solve(x, arch::opaque(thread), mine.c[s % 2], mine.pivot[s % 2], mine.g, mine.e);
       arch::mbarrier_arrive(&mine.solved);
-      const int panel = kSteps * count + s, last = panel - kPanels;
-      if (last >= 0)
+      const int panel = kSteps * count + s;
+      if (panel >= kPanels) {
+        const unsigned last = static_cast<unsigned>(panel - kPanels);
         arch::mbarrier_wait(&smem.team[last / kSteps % kTeams].h_free[last % kSteps], last / (kTeams * kSteps) % 2);
-      phases::sweep_solve_h(x, arch::opaque(thread), s, smem.h[panel % kPanels]);
+      }
+      phases::sweep_solve_h(x, arch::opaque(thread), s, smem.h[static_cast<unsigned>(panel) % kPanels]);
       arch::mbarrier_arrive(&mine.h_ready[s]);
       // 4: the update, and the next step's columns.
       arch::mbarrier_wait(&mine.solved, s % 2);
@@ -146,10 +148,10 @@ VDN_DEVICE void pivot_role(Smem& smem, const Params& params, int team, int lane)
   const int turns = kSteps * ((cta_matrices(params) - team + kTeams - 1) / kTeams);
   VDN_NO_UNROLL
   for (int turn = 0; turn < turns; ++turn) {
-    if (turn > 0) arch::mbarrier_wait(&mine.panel_ready, (turn - 1) % 2);
-    const int s = turn % kSteps, count = team + turn / kSteps * kTeams;
+    if (turn > 0) arch::mbarrier_wait(&mine.panel_ready, (turn - 1) & 1);
+    const int s = turn & (kSteps - 1), count = team + static_cast<int>(static_cast<unsigned>(turn) / kSteps) * kTeams;
     const int m = matrix_of(count);
-    int* flag = &smem.bad[count % kBadRing];
+    int* flag = &smem.bad[count & (kBadRing - 1)];
     int bad = 0;
     phases::PivotPair block;
     if (s == 0) {
@@ -167,7 +169,6 @@ VDN_DEVICE void pivot_role(Smem& smem, const Params& params, int team, int lane)
   }
 }
 
-#if TURN
 // 5: B -> J, behind the sweep by as much as the ring of panels holds.
 VDN_DEVICE void inject_role(Smem& smem, const Params& params, int warp, int lane) {
   const int n = static_cast<int>(params.n);
@@ -214,79 +215,16 @@ VDN_DEVICE void inject_role(Smem& smem, const Params& params, int warp, int lane
           phases::turn_bulk_load(stage, params.B + matrix_offset(m + arch::block_count()) + warp * phases::kTurnWords,
                                  &smem.b_ready[warp]);
       }
-      tile::TurnRows a;
-      phases::turn_rows(a, phases::TurnThread(arch::opaque(lane)), panel);
+      tile::TurnOperands x;
+      phases::turn_rows(x, phases::TurnThread(arch::opaque(lane)), panel);
       Team& team = smem.team[count % kTeams];
       arch::mbarrier_wait(&team.h_ready[s], count / kTeams % 2);
-      phases::turn_update(tile, a, phases::TurnThread(arch::opaque(lane)), panel,
-                          smem.h[place]);
+      phases::turn_update(tile, x, phases::TurnThread(arch::opaque(lane)), panel, smem.h[place]);
       place = place + 1 == kPanels ? 0 : place + 1;
       arch::mbarrier_arrive(&team.h_free[s]);
     }
   }
   if (bulk && lane == 0) arch::bulk_store_wait_read();
 }
-
-#else
-// 5: B -> J, behind the sweep by as much as it likes up to a matrix.
-VDN_DEVICE void inject_role(Smem& smem, const Params& params, int warp, int lane) {
-  const int n = static_cast<int>(params.n);
-  const bool bulk = can_bulk_copy(params.B, params.J);
-  float* stage = smem.inject_stage[0].word + warp * phases::kInjectWords;
-  tile::InjectTile tile;
-  int place = 0;  // of the next panel in the ring
-  if (bulk && lane == 0)
-    phases::inject_bulk_load(stage, params.B + matrix_offset(arch::block_index()) + warp * phases::kInjectWords,
-                             &smem.b_ready[warp]);
-  VDN_NO_UNROLL
-  for (int count = 0, m = arch::block_index();; ++count, m += arch::block_count()) {
-    const bool in = m < n, out = count > 0;
-    const int parity = count % 2;
-    if (in) {
-      if (bulk) {
-        arch::mbarrier_wait(&smem.b_ready[warp], parity);
-      } else {
-        phases::inject_word_load(lane, stage, params.B + matrix_offset(m) + warp * phases::kInjectWords);
-        arch::warp_sync();
-      }
-    }
-    if (out && arch::load_shared(&smem.bad[(count - 1) % kBadRing]) != 0) phases::inject_spoil(tile);
-    phases::inject_exchange(tile, phases::InjectThread(arch::opaque(lane)), in, out, stage, params.b_scale);
-    arch::fence_before_bulk_copy();
-    arch::warp_sync();
-    if (out) {
-      float* J = params.J + matrix_offset(m - arch::block_count()) + warp * phases::kInjectWords;
-      if (!bulk) {
-        phases::inject_word_store(lane, stage, J);
-        arch::warp_sync();
-      } else if (lane == 0) {
-        phases::inject_bulk_store(stage, J);
-      }
-    }
-    if (!in) break;
-    VDN_NO_UNROLL
-    for (int s = 0; s < kSteps; ++s) {
-      phases::RowPanel& panel = smem.row[warp][s % 2];
-      phases::inject_publish(tile, phases::InjectThread(arch::opaque(lane)), s, panel);
-      arch::warp_sync();
-      if (s == kPrefetchStep && bulk && lane == 0) {
-        arch::bulk_store_wait_read();  // frees the stage for the next B, or for the last J
-        if (m + arch::block_count() < n)
-          phases::inject_bulk_load(stage,
-                                   params.B + matrix_offset(m + arch::block_count()) + warp * phases::kInjectWords,
-                                   &smem.b_ready[warp]);
-      }
-      float4 a[4];
-      phases::inject_rows(a, phases::InjectThread(arch::opaque(lane)), panel);
-      Team& team = smem.team[count % kTeams];
-      arch::mbarrier_wait(&team.h_ready[s], count / kTeams % 2);
-      phases::inject_update(tile, a, phases::InjectThread(arch::opaque(lane)), panel, smem.h[place]);
-      place = place + 1 == kPanels ? 0 : place + 1;
-      arch::mbarrier_arrive(&team.h_free[s]);
-    }
-  }
-  if (bulk && lane == 0) arch::bulk_store_wait_read();
-}
-#endif
 
 }  // namespace vdn_delta::single

@@ -18,7 +18,7 @@
 //   *_stage        bulk loads, then the team        the team, then bulk stores        the stores have read it
 // clang-format on
 // Two sweep teams, of which each has all but h, the stages and bad for itself; steps are those of the team, counted on
-// over its matrices. The order in which everything happens is in docs/teams.md.
+// over its matrices. The order in which everything happens is in docs/sync.md.
 #pragma once
 
 #include <cstdint>
@@ -51,10 +51,10 @@ struct alignas(128) Smem {
   phases::HPanel h[kPanels];  // panel n = 16 m + s lies at n % kPanels
   Team team[kTeams];
   phases::SweepStage sweep_stage;
-  phases::TurnStage inject_stage[kInjectWarps];  // large enough for an InjectStage, where the tile does not turn
+  phases::TurnStage inject_stage[kInjectWarps];
   phases::RowPanel row[kInjectWarps][2];
   int bad[kBadRing];
-  std::uint64_t t_ready;                // arrivals: the sweep team whose turn it is, after its exchange; waits: copy warp
+  std::uint64_t t_ready;  // arrivals: the sweep team whose turn it is, after its exchange; waits: copy warp
   std::uint64_t b_ready[kInjectWarps];  // arrivals: 1 and the bytes of 32 rows of B; waits: that warp
 };
 constexpr int kPanelReadyArrivals = kSweepThreads + 32;

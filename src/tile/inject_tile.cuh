@@ -2,9 +2,8 @@
 //
 // The registers in which one thread of the injection team holds its share of B, later J, and the rank-8 update of them.
 //
-// A warp owns 2 n rows and all 128 columns; lane (h, c), h in 0..1 and 0 <= c < 16, holds rows n h .. n h + n - 1 of
-// them and the columns c + 16 q. n is 16 where four warps share B (128 elements a thread), 8 where eight do (64).
-// Columns lie in pairs over q for the packed fma.
+// Eight warps share B. A warp owns 2 n = 16 rows and all 128 columns; lane (h, c), h in 0..1 and 0 <= c < 16, holds rows
+// n h .. n h + n - 1 of them and the columns c + 16 q: 64 elements. Columns lie in pairs over q for the packed fma.
 #pragma once
 
 #include "arch/ffma2.cuh"
@@ -12,8 +11,6 @@
 #include "shape.h"
 
 namespace vdn_delta::tile {
-
-constexpr int kInjectRows = 16;  // of a thread, where four warps share B
 
 // Where a row lies among the n of its half of a row panel: neighbours change places. A 16-byte load puts them into an
 // even and an odd register, ptxas numbers the accumulators in the order of the rows, and an fma wants its accumulator
@@ -24,7 +21,6 @@ template <int rows>
 struct InjectTileOf {
   arch::Pair acc[rows][kColumns / 2];  // [row][pair of columns]
 };
-using InjectTile = InjectTileOf<kInjectRows>;
 
 template <int rows>
 VDN_DEVICE float inject_element(const InjectTileOf<rows>& tile, int row, int q) {
@@ -37,105 +33,9 @@ VDN_DEVICE void inject_clear(InjectTileOf<rows>& tile, int row, int q) {
   tile.acc[row][q / 2] = q % 2 == 0 ? arch::make_pair(0.0f, v.y) : arch::make_pair(v.x, 0.0f);
 }
 
-// The four pairs of columns' operands of one k.
-VDN_DEVICE void inject_columns(float2 (&b)[kColumns / 2], const float* columns) {
-  const float4 b0 = arch::load_shared4(columns), b1 = arch::load_shared4(columns + 4 * kColumnCycle);
-  b[0] = make_float2(b0.y, b0.x), b[1] = make_float2(b0.w, b0.z);
-  b[2] = make_float2(b1.y, b1.x), b[3] = make_float2(b1.w, b1.z);
-}
-
-// One k: its products four rows at a time, and behind each four the operands of the next k, if there is one.
-template <int kRowPitch, int n>
-VDN_DEVICE void inject_rank1(InjectTileOf<n>& tile, float4 (&a)[n / 4], const float2 (&b)[kColumns / 2],
-                             const float* rows, bool more) {
-  VDN_UNROLL
-  for (int g = 0; g < n / 4; ++g) {
-    const float row[4] = {a[g].x, a[g].y, a[g].z, a[g].w};
-    VDN_UNROLL
-    for (int i = 0; i < 4; ++i) arch::ffma2_row(tile.acc[inject_row_place(4 * g + i)], row[i], b);
-    if (more) a[g] = arch::load_shared4(rows + kRowPitch + 4 * g);
-  }
-}
-
-// One k in two halves of the columns: behind each half its columns' operands of the next k, and in the second half
-// behind each four rows theirs, if there is a next one. Nothing is waited for in less than half a k.
-template <int kRowPitch, int kColumnPitch, bool more, int n>
-VDN_DEVICE void inject_rank1_halves(InjectTileOf<n>& tile, float4 (&a)[n / 4], float4 (&b)[2], const float* rows,
-                                    const float* columns) {
-  VDN_UNROLL
-  for (int half = 0; half < 2; ++half) {
-    const float2 mine[2] = {make_float2(b[half].y, b[half].x), make_float2(b[half].w, b[half].z)};
-    VDN_UNROLL
-    for (int g = 0; g < n / 4; ++g) {
-      const float row[4] = {a[g].x, a[g].y, a[g].z, a[g].w};
-      VDN_UNROLL
-      for (int i = 0; i < 4; ++i) {
-        arch::Pair(&acc)[kColumns / 2] = tile.acc[inject_row_place(4 * g + i)];
-        arch::Pair part[2] = {acc[2 * half], acc[2 * half + 1]};
-        arch::ffma2_row(part, row[i], mine);
-        acc[2 * half] = part[0], acc[2 * half + 1] = part[1];
-      }
-      if (more && half == 1) a[g] = arch::load_shared4(rows + kRowPitch + 4 * g);
-    }
-    if (more) b[half] = arch::load_shared4(columns + kColumnPitch + half * 4 * kColumnCycle);
-  }
-}
-
 // tile(row, q) += sum over k = 0..7 of rows[k][row] * columns[k][q], straight. `rows` and `columns` point at this
-// thread's first word in panel row 0; the pitches are in words.
-template <int n>
-VDN_DEVICE void inject_rows(float4 (&a)[n], const float* rows) {
-  VDN_UNROLL
-  for (int g = 0; g < n; ++g) a[g] = arch::load_shared4(rows + 4 * g);
-}
-// `a` holds the rows' operands of k = 0.
-template <int kRowPitch, int kColumnPitch, int n>
-VDN_DEVICE void inject_update(InjectTileOf<n>& tile, float4 (&a)[n / 4], const float* rows, const float* columns) {
-// 0: the rows' operands are loaded ahead, 2: in halves of the columns, all of them. Of 0 the register banks of sm_90 are
-// better off; 2 has no latency in it.
-#ifndef IB
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 1000 || defined(VDN_EMULATED_ARCH) && VDN_EMULATED_ARCH >= 1000
-#define IB 2
-#else
-#define IB 0
-#endif
-#endif
-#if IB == 0
-  VDN_NO_UNROLL
-  for (int k = 0; k < kStep; ++k) {
-    float2 b[kColumns / 2];
-    inject_columns(b, columns);
-    inject_rank1<kRowPitch>(tile, a, b, rows, k + 1 < kStep);
-    rows += kRowPitch;
-    columns += kColumnPitch;
-  }
-#elif IB == 2
-  float4 b[2] = {arch::load_shared4(columns), arch::load_shared4(columns + 4 * kColumnCycle)};
-  VDN_NO_UNROLL
-  for (int k = 0; k + 1 < kStep; ++k) {
-    inject_rank1_halves<kRowPitch, kColumnPitch, true>(tile, a, b, rows, columns);
-    rows += kRowPitch;
-    columns += kColumnPitch;
-  }
-  inject_rank1_halves<kRowPitch, kColumnPitch, false>(tile, a, b, rows, columns);
-#else
-  float2 even[kColumns / 2], odd[kColumns / 2];
-  inject_columns(even, columns);
-  VDN_NO_UNROLL
-  for (int k = 0; k < kStep; k += 2) {
-    inject_columns(odd, columns + kColumnPitch);
-    inject_rank1<kRowPitch>(tile, a, even, rows, true);
-    const bool more = k + 2 < kStep;  // otherwise idly the first ones again
-    rows += more ? 2 * kRowPitch : -(kStep - 2) * kRowPitch;
-    columns += more ? 2 * kColumnPitch : -(kStep - 2) * kColumnPitch;
-    inject_columns(even, columns);
-    inject_rank1<0>(tile, a, odd, rows, true);
-  }
-#endif
-}
-
-// The same with all operands of the next k loaded ahead, for tiles that leave the registers for it (8 rows do),
-// unrolled in full. A column of the tile at a time, down and up, so that its operand stays in place
+// thread's first word in panel row 0; the pitches are in words. All operands of the next k are loaded ahead, and the
+// loop is unrolled in full. A column of the tile at a time, down and up, so that its operand stays in place
 // (docs/decisions/0003).
 template <int n>
 struct InjectOperands {

@@ -62,18 +62,6 @@ VDN_DEVICE void sweep_set(SweepTile& tile, int p, int u, float x, float y) {
   else
     sweep_pair(tile, p, u) = arch::make_pair(x, y);
 }
-// Fixes the pairs to an even register and the next one each (arch/ffma2.cuh).
-VDN_DEVICE void sweep_align(SweepTile& tile) {
-#if PAIRED
-  const int zero = arch::opaque(0);
-  VDN_UNROLL
-  for (int p = 0; p < 16; ++p) {
-    VDN_UNROLL
-    for (int u = 0; u <= p / 4; ++u)
-      if (!sweep_on_edge(p, u)) sweep_pair(tile, p, u) = arch::paired(sweep_pair(tile, p, u), zero);
-  }
-#endif
-}
 VDN_DEVICE void sweep_clear(SweepTile& tile, int p, int q) {
   if (sweep_on_edge(p, q / 2))
     sweep_set_half(tile.edge[q / 2], p % 2, 0.0f);
@@ -86,9 +74,7 @@ struct SweepSum {
   arch::Pair edge;
   arch::Pair diag[2];
 };
-VDN_DEVICE void sweep_zero(SweepSum& sum) {
-  sum.edge = sum.diag[0] = sum.diag[1] = arch::make_pair(0.0f, 0.0f);
-}
+VDN_DEVICE void sweep_zero(SweepSum& sum) { sum.edge = sum.diag[0] = sum.diag[1] = arch::make_pair(0.0f, 0.0f); }
 template <int u>
 VDN_DEVICE void sweep_add(SweepTile& tile, const SweepSum& sum) {
   tile.edge[u] = arch::fadd2(tile.edge[u], sum.edge);
@@ -96,85 +82,62 @@ VDN_DEVICE void sweep_add(SweepTile& tile, const SweepSum& sum) {
   for (int i = 0; i < 2; ++i) tile.diag[u][i] = arch::fadd2(tile.diag[u][i], sum.diag[i]);
 }
 
-// The order of the products of one k: 0..3 are rows 4 u .., 4..7 are rows 4 v .., 8 and 9 the edges; and in which of
-// them the columns go backwards. Found by trial: register banks (docs/decisions/0003).
-#ifndef SORD
-#define SORD 0x8437590621ll  // the first in the lowest digit
-#endif
-#ifndef SREV
-#define SREV 0
-#endif
-#ifndef SBS
-#define SBS 0  // whether neighbours change places in E as they do in H
-#endif
-
-// The products of one k in a row, a pair of columns after the other.
-template <int u, int row>
-VDN_DEVICE void sweep_row(SweepTile& tile, SweepSum& sum, float a, const float2 (&b)[kPairs], bool back) {
-  constexpr int pairs = u + row / 2, p = 4 * u + row;
-  if constexpr (pairs > 0) {
-    arch::Pair acc[pairs];
-    float2 columns[pairs];
+// The products of one k with a pair of columns: rows 4 u .. 4 u + 3 and 4 v .. 4 v + 3, those that hold the pair.
+template <int u, int v, int pair>
+VDN_DEVICE void sweep_columns(SweepTile& tile, SweepSum& sum_u, SweepSum& sum_v, const float (&a)[8], float2 b) {
+  constexpr int from_u = u > pair ? 0 : u == pair ? 2 : 4, from_v = v > pair ? 0 : v == pair ? 2 : 4;
+  constexpr int rows_u = 4 - from_u, rows = rows_u + 4 - from_v;
+  if constexpr (rows > 0) {
+    arch::Pair acc[rows];
+    float mine[rows];
     VDN_UNROLL
-    for (int i = 0; i < pairs; ++i) {
-      const int v = back ? pairs - 1 - i : i;
-      acc[i] = v == u ? sum.diag[p % 2] : sweep_pair(tile, p, v), columns[i] = b[v];
+    for (int i = 0; i < rows; ++i) {
+      const bool first = i < rows_u;
+      const int row = first ? from_u + i : from_v + i - rows_u;
+      mine[i] = a[first ? row : 4 + row];
+      acc[i] = first ? (u == pair ? sum_u.diag[row - 2] : sweep_pair(tile, 4 * u + row, pair))
+                     : (v == pair ? sum_v.diag[row - 2] : sweep_pair(tile, 4 * v + row, pair));
     }
-    arch::ffma2_row(acc, a, columns);
+    arch::ffma2_column(acc, mine, b);
     VDN_UNROLL
-    for (int i = 0; i < pairs; ++i) {
-      const int v = back ? pairs - 1 - i : i;
-      (v == u ? sum.diag[p % 2] : sweep_pair(tile, p, v)) = acc[i];
+    for (int i = 0; i < rows; ++i) {
+      const bool first = i < rows_u;
+      const int row = first ? from_u + i : from_v + i - rows_u;
+      (first ? (u == pair ? sum_u.diag[row - 2] : sweep_pair(tile, 4 * u + row, pair))
+             : (v == pair ? sum_v.diag[row - 2] : sweep_pair(tile, 4 * v + row, pair))) = acc[i];
     }
   }
-}
-template <int u>
-VDN_DEVICE void sweep_part(SweepTile& tile, SweepSum& sum, const float4& a, const float2 (&b)[kPairs], int part,
-                           bool back) {
-  if (part == 0) sweep_row<u, 0>(tile, sum, a.x, b, back);
-  if (part == 1) sweep_row<u, 1>(tile, sum, a.y, b, back);
-  if (part == 2) sweep_row<u, 2>(tile, sum, a.z, b, back);
-  if (part == 3) sweep_row<u, 3>(tile, sum, a.w, b, back);
-  if (part == 4) {
-    arch::Pair edge[1] = {sum.edge};
-    arch::ffma2_row(edge, b[u].x, {make_float2(a.x, a.y)});
-    sum.edge = edge[0];
+  if constexpr (u == pair) {
+    arch::Pair edge[1] = {sum_u.edge};
+    arch::ffma2_row(edge, b.x, {make_float2(a[0], a[1])});
+    sum_u.edge = edge[0];
+  }
+  if constexpr (v == pair) {
+    arch::Pair edge[1] = {sum_v.edge};
+    arch::ffma2_row(edge, b.x, {make_float2(a[4], a[5])});
+    sum_v.edge = edge[0];
   }
 }
-
-#ifndef SU
-#define SU 1
-#endif
 // One k in rows 4 u .. 4 u + 3 and, with less columns, 4 v .. 4 v + 3.
 template <int u, int v>
-VDN_DEVICE void sweep_rank1(SweepTile& tile, SweepSum& sum_u, SweepSum& sum_v, const float* rows, const float* columns) {
-  const float4 a = arch::load_shared4(rows + u * 4 * kRowCycle), c = arch::load_shared4(rows + v * 4 * kRowCycle);
+VDN_DEVICE void sweep_rank1(SweepTile& tile, SweepSum& sum_u, SweepSum& sum_v, const float* rows,
+                            const float* columns) {
+  const float4 x = arch::load_shared4(rows + u * 4 * kRowCycle), y = arch::load_shared4(rows + v * 4 * kRowCycle);
   const float4 lo = arch::load_shared4(columns), hi = arch::load_shared4(columns + 4 * kColumnCycle);
-#if SBS
-  const float2 b[kPairs] = {make_float2(lo.y, lo.x), make_float2(lo.w, lo.z), make_float2(hi.y, hi.x),
-                            make_float2(hi.w, hi.z)};
-#else
-  const float2 b[kPairs] = {make_float2(lo.x, lo.y), make_float2(lo.z, lo.w), make_float2(hi.x, hi.y),
-                            make_float2(hi.z, hi.w)};
-#endif
-  VDN_UNROLL
-  for (int i = 0; i < 10; ++i) {
-    const int part = static_cast<int>(SORD >> 4 * i & 15);
-    const bool back = SREV >> i & 1;
-    if (part < 4 || part == 8)
-      sweep_part<u>(tile, sum_u, a, b, part < 4 ? part : 4, back);
-    else
-      sweep_part<v>(tile, sum_v, c, b, part < 8 ? part - 4 : 4, back);
-  }
+  const float a[8] = {x.x, x.y, x.z, x.w, y.x, y.y, y.z, y.w};
+  sweep_columns<u, v, 0>(tile, sum_u, sum_v, a, make_float2(lo.y, lo.x));
+  sweep_columns<u, v, 1>(tile, sum_u, sum_v, a, make_float2(lo.w, lo.z));
+  sweep_columns<u, v, 2>(tile, sum_u, sum_v, a, make_float2(hi.y, hi.x));
+  sweep_columns<u, v, 3>(tile, sum_u, sum_v, a, make_float2(hi.w, hi.z));
 }
 // tile(p, q) += sum over k = 0..7 of rows[k][p] * columns[k][q]. `rows` and `columns` point at this thread's first word
-// in panel row 0; the pitches are in words. In two passes of half of the rows, so that half of the block sums are alive
-// at a time: 8 loads for each k instead of 6, and 12 registers less.
+// in panel row 0; the pitches are in words. In two passes of half of the rows each, so that half of the block sums are
+// alive at a time: 8 loads for each k instead of 6, and 12 registers less.
 template <int u, int v, int kRowPitch, int kColumnPitch>
 VDN_DEVICE void sweep_pass(SweepTile& tile, const float* rows, const float* columns) {
   SweepSum sum_u, sum_v;
   sweep_zero(sum_u), sweep_zero(sum_v);
-  VDN_UNROLL_BY(SU)
+  VDN_UNROLL_BY(2)
   for (int k = 0; k < kStep; ++k) {
     sweep_rank1<u, v>(tile, sum_u, sum_v, rows, columns);
     rows += kRowPitch;
@@ -184,16 +147,8 @@ VDN_DEVICE void sweep_pass(SweepTile& tile, const float* rows, const float* colu
 }
 template <int kRowPitch, int kColumnPitch>
 VDN_DEVICE void sweep_update(SweepTile& tile, const float* rows, const float* columns) {
-#ifndef PASSES
-#define PASSES 1
-#endif
-#if PASSES == 0
-  sweep_pass<3, 0, kRowPitch, kColumnPitch>(tile, rows, columns);
-  sweep_pass<2, 1, kRowPitch, kColumnPitch>(tile, rows, columns);
-#else
   sweep_pass<2, 1, kRowPitch, kColumnPitch>(tile, rows, columns);
   sweep_pass<3, 0, kRowPitch, kColumnPitch>(tile, rows, columns);
-#endif
 }
 
 }  // namespace vdn_delta::tile

@@ -102,6 +102,8 @@ TEST_CASE("variant") {
     vdn_delta_options_t options = VDN_DELTA_OPTIONS_INIT;
     std::memcpy(&options.variant, &value, sizeof value);
     value >= 0 && value <= 3 ? check_accepted(&options) : check_refused(&options);
+    const bool says = std::string(vdn_last_error_message()).find("_COMPACT (3)") != std::string::npos;
+    CHECK(says == (value < 0 || value > 3));  // what is allowed
   }
 }
 

@@ -11,15 +11,16 @@ import re
 import sys
 from pathlib import Path
 
+import tree
+
 
 def main():
     root = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).resolve().parent.parent.parent).resolve()
     examples = {"c": "tests/headers/example.c", "cpp": "tests/headers/example_gpu.cpp"}
     code = {language: (root / file).read_text(encoding="utf-8") for language, file in examples.items()}
     wrong, links, blocks = [], 0, 0
-    for path in sorted(root.rglob("*.md")):
-        parts = path.relative_to(root).parts
-        if any(part.startswith(".") for part in parts) or parts[0].startswith("build") or parts[0] == "shared":
+    for path in tree.files(root):
+        if path.suffix != ".md":
             continue
         text, name = path.read_text(encoding="utf-8"), path.relative_to(root)
         for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", text):

@@ -355,6 +355,24 @@ TEST_CASE("no device, in all the runtime's words for it") {
   }
 }
 
+TEST_CASE("without a driver the message is not about its version") {
+  Fresh runtime;
+  runtime.get_device = cudaErrorInsufficientDriver;
+  CHECK(runtime.enqueue() == VDN_STATUS_NO_DEVICE);
+  CHECK(message().find("made up") != std::string::npos);  // the runtime's own text
+  runtime.driver = 0;
+  CHECK(runtime.enqueue() == VDN_STATUS_NO_DEVICE);
+  CHECK(message().find("there is no NVIDIA driver") != std::string::npos);
+  runtime.driver_get_version = cudaErrorUnknown;
+  CHECK(runtime.enqueue() == VDN_STATUS_NO_DEVICE);
+  CHECK(message().find("made up") != std::string::npos);
+  runtime.check_clean();
+  runtime.driver_get_version = cudaSuccess;
+  runtime.get_device = cudaErrorNoDevice;
+  CHECK(runtime.enqueue() == VDN_STATUS_NO_DEVICE);
+  CHECK(message().find("made up") != std::string::npos);
+}
+
 TEST_CASE("a failed launch is reported and cleaned up, and the next one works") {
   Fresh runtime;
   const struct {

@@ -46,6 +46,11 @@ cudaError_t cudaSetDevice(int device) {
   return answer(cudaSuccess);
 }
 
+cudaError_t cudaDriverGetVersion(int* version) {
+  if (runtime->driver_get_version == cudaSuccess) *version = runtime->driver;
+  return answer(runtime->driver_get_version);
+}
+
 cudaError_t cudaGetLastError() {
   ++runtime->calls;
   return std::exchange(fake::last, cudaSuccess);

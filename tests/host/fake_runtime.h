@@ -29,6 +29,7 @@ struct Device {
 
 struct Runtime {
   int devices = 64;
+  int driver = 13000;            // its version, 0: there is none
   Device device;                 // they are all alike,
   std::map<int, Device> others;  // but for these ordinals
   const Device& at(int ordinal) const {
@@ -39,6 +40,7 @@ struct Runtime {
 
   // What the next calls answer, if not success.
   cudaError_t get_device = cudaSuccess;
+  cudaError_t driver_get_version = cudaSuccess;
   cudaError_t is_capturing = cudaSuccess;
   cudaError_t prepare = cudaSuccess;       // of all kernels
   cudaError_t prepare_pair = cudaSuccess;  // of pair, before `prepare`

@@ -81,6 +81,16 @@ class Operation:
                 vdn_delta_factors(A, B, alpha, a_scale=wrong)
             with self.assertRaisesRegex(ValueError, "b_scale"):
                 vdn_delta_factors(A, B, alpha, b_scale=wrong)
+        # Finite and positive, but not as the library takes them: the value is the caller's. New, known, and with info.
+        info = torch.empty(3, dtype=torch.int32, device=self.device)
+        for wrong, text in ((1e-300, "1e-300"), (1e300, "1e\\+300"), (3.5e38, "3.5e\\+38"), (-2, "-2.0")):
+            for settings in ({"a_scale": wrong}, {"a_scale": wrong}, {"b_scale": wrong, "info": info}):
+                text_of = f"{list(settings)[0]} must be finite and > 0 as float32, not {text}$"
+                with self.subTest(settings), self.assertRaisesRegex(ValueError, text_of):
+                    vdn_delta_factors(A, B, alpha, **settings)
+        with self.assertRaisesRegex(ValueError, "a_scale must be finite and > 0 as float32, not 1e-300"):
+            torch.ops.vdn_delta.factors(A, B, alpha, 1e-300)
+        vdn_delta_factors(A, B, alpha, a_scale=1e-40)  # subnormal
 
     # ---- bits ----
 
@@ -198,21 +208,30 @@ class Operation:
             ((buffer[:2], buffer[1:3]), ValueError, "OVERLAP"),
             ((T, A.view(-1).view(A.shape)), ValueError, "OVERLAP"),
             ((T.double(), J), TypeError, "T must be torch.float32"), ((T, J[:1]), ValueError, "J must have shape"),
-            ((T, J.mT), ValueError, "J must be contiguous"), (T, TypeError, "pair"),
+            ((T, J.mT), ValueError, "J must be contiguous.*pass a contiguous tensor"),
+            (T, TypeError, "pair.*not Tensor$"),
+            ((T,), TypeError, "pair.*not tuple of length 1"), ([T, J, T], TypeError, "not list of length 3"),
             ((T, None), TypeError, "J must be"),
-            ((T.clone().requires_grad_(), J), ValueError, "T requires grad"),
+            ((T.clone().requires_grad_(), J), ValueError, r"T requires grad.*T\.detach\(\), which writes"),
         ):
-            with self.assertRaisesRegex(kind, text):
+            with self.assertRaisesRegex(kind, text) as refused:
                 vdn_delta_factors(A, B, alpha, out=out)
+            self.assertNotIn(".contiguous()", str(refused.exception))  # a copy would get the results
         for wrong, kind, text in (
             (info.long(), TypeError, "info must be torch.int32"), (info[:1], ValueError, r"info must have shape \(2,\)"),
-            (torch.empty(4, dtype=torch.int32, device=self.device)[::2], ValueError, "info must be contiguous"),
+            (torch.empty(4, dtype=torch.int32, device=self.device)[::2], ValueError,
+             "info must be contiguous.*pass a contiguous tensor"),
+            (torch._neg_view(info), ValueError, "info is a view with the negative bit.*pass a tensor without"),
             ([0, 0], TypeError, "info must be a torch.Tensor"),
             (T.view(-1)[:2].view(torch.int32), ValueError, "OVERLAP"),
         ):
             with self.assertRaisesRegex(kind, text):
                 vdn_delta_factors(A, B, alpha, out=(T, J), info=wrong)
         self.assertTrue((T == 7).all() and (J == 7).all())
+        # What a refusal advises is done.
+        leaf = T.clone().requires_grad_()
+        vdn_delta_factors(A, B, alpha, out=(leaf.detach(), J))
+        self.assertSameBits((leaf, J), vdn_delta_factors(A, B, alpha), "into a detached tensor")
 
     # ---- refused inputs ----
 
@@ -310,6 +329,22 @@ class Operation:
             each(B, A, alpha)
         with self.assertRaisesRegex(ValueError, "not differentiable"):
             torch.func.grad(lambda b: torch.func.vmap(vdn_delta_factors)(A, b, alpha)[1].sum())(B)
+
+    def test_tangents_without_grad_mode(self):
+        """Grad mode does not switch them off, so that a refusal does not send there; a detached tensor has none."""
+        A, B, alpha = self.inputs(2)
+        wanted = vdn_delta_factors(A, B, alpha)
+        with torch.no_grad(), torch.autograd.forward_ad.dual_level():
+            dual = torch.autograd.forward_ad.make_dual(B, B)
+            out = torch.autograd.forward_ad.make_dual(torch.zeros_like(A), A), torch.zeros_like(B)
+            for call, text in ((lambda: vdn_delta_factors(A, dual, alpha), "B has a tangent.*with detached tensors"),
+                               (lambda: vdn_delta_factors(A, B, alpha, out=out), r"T has a tangent.*T\.detach\(\)")):
+                with self.assertRaisesRegex(ValueError, text) as refused:
+                    call()
+                self.assertNotRegex(str(refused.exception), "no_grad|requires grad")
+            self.assertSameBits(vdn_delta_factors(A, dual.detach(), alpha), wanted, "detached")
+            vdn_delta_factors(A, B, alpha, out=(out[0].detach(), out[1]))
+            self.assertSameBits([x.detach() for x in out], wanted, "into a detached tensor")
 
     def test_constants_of_a_transform(self):
         """What asks for no derivative of the operator is computed, inside a transform too."""

@@ -84,23 +84,24 @@ class Binding(unittest.TestCase):
         def put(name, value):
             return lambda x: x.__setitem__(name, value(x[name]))
 
-        self.refused(TypeError, "A must be float32", put("A", lambda a: a.astype(np.float64)))
-        self.refused(TypeError, "alpha must be float32", put("alpha", lambda a: a.astype(np.int32)))
+        self.refused(TypeError, "A must be float32, not float64", put("A", lambda a: a.astype(np.float64)))
+        self.refused(TypeError, "alpha must be float32, not int32", put("alpha", lambda a: a.astype(np.int32)))
         self.refused(ValueError, r"A must have the shape \[\.\.\., 128, 128\], not \[2, 128, 64\]",
                      put("A", lambda a: a[..., :64].copy()))
         self.refused(ValueError, r"A must have the shape", put("A", lambda a: a[0, 0].copy()))
         self.refused(ValueError, r"B must have the shape \[2, 128, 128\], not \[1, 128, 128\]",
                      put("B", lambda b: b[:1].copy()))
         self.refused(ValueError, r"alpha must have the shape \[2, 128\]", put("alpha", lambda a: a[..., None].copy()))
-        self.refused(ValueError, "A must be contiguous", put("A", lambda a: np.swapaxes(a, 1, 2)))
-        self.refused(ValueError, "alpha must be contiguous",
+        self.refused(ValueError, r"A must be contiguous, not of shape \[2, 128, 128\] with strides "
+                     r"\[16384, 1, 128\]", put("A", lambda a: np.swapaxes(a, 1, 2)))
+        self.refused(ValueError, r"alpha must be contiguous, not of shape \[2, 128\] with strides \[0, 1\]",
                      put("alpha", lambda a: np.lib.stride_tricks.as_strided(a, (2, 128), (0, 4))))
         self.refused(ValueError, "vdn_delta: .*overlap", lambda x: x.__setitem__("transition", x["A"]))
         self.refused(ValueError, "vdn_delta: .*overlap", lambda x: x.__setitem__("injection", x["transition"]))
         self.refused(ValueError, "variant must be", lambda x: None, None, "triple", 1.0, 1.0)
         self.refused(ValueError, "vdn_delta: .*a_scale", lambda x: None, None, "auto", -1.0, 1.0)
-        self.refused(TypeError, "info must be int32", lambda x: None, tvm_ffi.from_dlpack(np.zeros(2, np.float32)),
-                     "auto", 1.0, 1.0)
+        self.refused(TypeError, "info must be int32, not float32", lambda x: None,
+                     tvm_ffi.from_dlpack(np.zeros(2, np.float32)), "auto", 1.0, 1.0)
         self.refused(ValueError, r"info must have the shape \[2\]", lambda x: None,
                      tvm_ffi.from_dlpack(np.zeros(3, np.int32)), "auto", 1.0, 1.0)
 

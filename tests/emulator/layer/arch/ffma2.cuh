@@ -47,7 +47,6 @@ inline Pair fadd2(Pair a, Pair b) {
   return make_pair(x.x + y.x, x.y + y.y);
 }
 inline Pair fmul2(float a, float2 b) { return make_pair(a * b.x, a * b.y); }
-inline Pair paired(Pair p, int) { return p; }
 template <int rows>
 void ffma2_column(Pair (&acc)[rows], const float (&a)[rows], float2 b) {
   for (int i = 0; i < rows; ++i) acc[i] = detail::fma2(make_pair(a[i], a[i]), make_pair(b.x, b.y), acc[i]);
