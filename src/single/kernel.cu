@@ -10,7 +10,7 @@
 // docs/decisions/0001-elimination-order.md fixes the order of every sum.
 //
 // Two sweep teams have two matrices in flight, one behind the other; one injection team takes them as they come. What
-// waits for what, and why nobody waits in a circle, is in docs/sync.md.
+// waits for what, and why nobody waits in a circle, is in docs/design.md, section 7.
 //
 // Who owns which block. All of M (its lower triangle) and of b B stays in registers from the way in to the way out:
 //
@@ -30,9 +30,7 @@
 //   3. solve     sweep      G = C W^T, E = -G D^-1, H = E W, one row a thread; H into the ring
 //   4. update    sweep      M_ij += G_i . E_j; then the columns of step s + 1 go to c[(s + 1) % 2]
 //   5. inject    injection  takes the columns of block s out of B's rows, B_rj += C_r . H_j; at the end J out, B in
-//   6. copy      copy       T out of the stage, then the next A into it, by the copy engine; the stage goes from team
-//   to
-//                           team in turn
+//   6. copy      copy       T out of the stage, then the next A into it, by the copy engine, for team after team
 //
 // Budget of a CTA, which is that of an SM:
 //   threads    512: 8 sweep, 4 injection, 2 pivot warps, 1 copy warp and 1 that ends; four warps on each scheduler

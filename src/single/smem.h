@@ -18,7 +18,7 @@
 //   *_stage        bulk loads, then the team        the team, then bulk stores        the stores have read it
 // clang-format on
 // Two sweep teams, of which each has all but h, the stages and bad for itself; steps are those of the team, counted on
-// over its matrices. The order in which everything happens is in docs/sync.md.
+// over its matrices. The order in which everything happens is in docs/design.md, section 7.
 #pragma once
 
 #include <cstdint>

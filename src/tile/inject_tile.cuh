@@ -2,8 +2,9 @@
 //
 // The registers in which one thread of the injection team holds its share of B, later J, and the rank-8 update of them.
 //
-// Eight warps share B. A warp owns 2 n = 16 rows and all 128 columns; lane (h, c), h in 0..1 and 0 <= c < 16, holds rows
-// n h .. n h + n - 1 of them and the columns c + 16 q: 64 elements. Columns lie in pairs over q for the packed fma.
+// Eight warps share B. A warp owns 2 n = 16 rows and all 128 columns; lane (h, c), h in 0..1 and 0 <= c < 16, holds
+// rows n h .. n h + n - 1 of them and the columns c + 16 q: 64 elements. Columns lie in pairs over q for the packed
+// fma.
 #pragma once
 
 #include "arch/ffma2.cuh"
