@@ -6,10 +6,10 @@
 
 - Text: ASCII, an SPDX line, no include but of CUDA, the C++ library and tvm-ffi, every macro of its own undefined at
   the end. The check is tried on spoilt headers first.
-- Compiled for each machine that SGLang's load_jit may name, with load_jit's flags and warnings, spills among them, as
-  errors, each within 60 seconds: as C++20 a unit as load_jit makes it, where the headers of tvm-ffi are found
-  (TVM_FFI_CONFIG names their tvm-ffi-config; else that of .venv, else of PATH), and as C++17 a unit with CUDA alone;
-  for sm_90a all four.
+- Compiled for each machine that SGLang's load_jit may name, and for plain sm_90, where single is a stub, with
+  load_jit's flags and warnings, spills among them, as errors, each within 60 seconds: as C++20 a unit as load_jit makes
+  it, where the headers of tvm-ffi are found (TVM_FFI_CONFIG names their tvm-ffi-config; else that of .venv, else of
+  PATH), and as C++17 a unit with CUDA alone; for sm_90a all four.
 - Two units with the header link together, and export what they are to export and nothing else.
 
 Answers 77 without nvcc. Prints how long each unit took.
@@ -25,7 +25,7 @@ import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-MACHINES = ["80", "86", "89", "90a", "100a", "103a", "120f"]
+MACHINES = ["80", "86", "89", "90", "90a", "100a", "103a", "120f"]
 LIMIT = 60.0  # seconds: the time that SGLang's test of this op grants in all
 ALLOWED = re.compile(r"cuda_runtime\.h|[a-z_]+|tvm/ffi/[a-z_/]+\.h")
 

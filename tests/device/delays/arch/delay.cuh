@@ -12,8 +12,8 @@ namespace vdn_delta::arch {
 
 __device__ vdn_delays::Delays asked_delays;
 
-// In pieces, as one nanosleep takes a millisecond at most and may end early. Inlined: a function that warps of different
-// numbers of registers call (single's, arch/registers.cuh) is more than ptxas can allocate.
+// In pieces, as one nanosleep takes a millisecond at most and may end early. Inlined: a function that warps of
+// different numbers of registers call (single's, arch/registers.cuh) is more than ptxas can allocate.
 __device__ __forceinline__ void hold(unsigned nanoseconds) {
   unsigned long long start, now;
   asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(start));
