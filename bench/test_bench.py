@@ -162,19 +162,20 @@ def check_tuning(folder):
         return f'    {{  {capability}, {multiprocessors}, {{{numbers}}}, "bench/records/2026-11-30-x-1.json"}},'
 
     h200 = {1: (17.2, 32.5, 28.7), 66: (18.5, 33.5, 29.4), 67: (35.2, 33.6, 29.5), 132: (36.3, 35.7, 31.5),
-            133: (51.8, 60.6, 62.0), 198: (55.8, 63.0, 63.5), 199: (71.2, 62.9, 63.9), 264: (75.7, 65.5, 66.0)}
+            133: (51.8, 60.6, 62.0), 198: (55.8, 63.0, 63.5), 199: (71.2, 62.9, 63.9), 264: (75.7, 65.5, 66.0),
+            528: (149.0, 119.1, 135.0)}
     result = tune(folder, h200, {"capability": "9.0"})
     said = result.stdout.splitlines()
     expect(result.returncode == 0 and said[-1:] == [
-        entry(90, 132, (35.7, 29.8), (31.5, 34.5), (18.5, 18.65))], "--tune: entry", result)
+        entry(90, 132, (35.7, 27.8), (31.5, 34.5), (18.5, 18.65))], "--tune: entry", result)
     chosen = {int(line.split()[0]): line.split()[7:9] for line in said if re.match(r" +\d+  ", line)}
     expect(chosen == {n: [VARIANTS[times.index(min(times))]] * 2 for n, times in h200.items()},
            f"--tune: AUTO takes the faster one at every size, {chosen}", result)
     # An uneven wave, which two numbers cannot follow, is said with what it costs.
     result = tune(folder, {**h200, 67: (25.0, 33.6, 28.0)}, {"capability": "9.0"})
     expect("compact, which loses 12.0 %" in result.stdout, "--tune: where the entry is wrong", result)
-    result = tune(folder, {74: (10, 17, 16), 148: (20, 18, 17), 222: (30, 40, 41), 296: (40, 32, 33)},
-                  {"capability": "10.3"}, 74, 148)
+    result = tune(folder, {74: (10, 17, 16), 148: (20, 18, 17), 222: (30, 40, 41), 296: (40, 32, 33),
+                           592: (80, 60, 65)}, {"capability": "10.3"}, 74, 148)
     expect(result.stdout.splitlines()[-1:] == [entry(103, 148, (18, 14), (17, 16), (10, 10))], "--tune, another GPU",
            result)
     for what, result in (("no sizes", tune(folder, {}, {"capability": "9.0"})),

@@ -39,8 +39,8 @@ std::string name_in_records(const std::string& file) {
 
 std::vector<std::int64_t> tune_sizes(int multiprocessors, int clusters) {
   const std::int64_t sms = multiprocessors, wave = clusters;
-  std::set<std::int64_t> sizes = {1,       16,  64,      wave,     wave + 1,     2 * wave,
-                                  sms / 2, sms, sms + 1, 3 * wave, 3 * wave + 1, 2 * sms};
+  std::set<std::int64_t> sizes = {1,   16,      64,       wave,         wave + 1, 2 * wave, sms / 2,
+                                  sms, sms + 1, 3 * wave, 3 * wave + 1, 2 * sms,  4 * sms};
   sizes.insert((wave + sms) / 2);
   sizes.erase(sizes.begin(), sizes.lower_bound(1));
   return {sizes.begin(), sizes.end()};
@@ -76,7 +76,8 @@ Tuning tuning_of(const Record& record) {
   rule.multiprocessors = record.multiprocessors;
   const host::Units units = units_of(record);
   for (int v = 0; v < host::kAutoVariants; ++v) {
-    const int further = v == host::kAutoPair ? 2 : 1;  // waves behind the first: pair's are the shorter ones
+    // Waves behind the first. Of compact, the second one takes longer than those behind it.
+    const int further = v == host::kAutoPair ? 2 : 3;
     const double first = time(v, units.of[v]);
     rule.times[v] = {first, (time(v, (1 + further) * units.of[v]) - first) / further};
   }

@@ -26,7 +26,7 @@ struct Tuning {
 };
 
 // From the rows in mode graph of all variants: of pair at one and at three full waves of clusters, of single and
-// compact at one and at two full waves of CTAs, one on each multiprocessor. Throws std::runtime_error where the record
+// compact at one and at four full waves of CTAs, one on each multiprocessor. Throws std::runtime_error where the record
 // lacks one of them, or does not say for which device it is.
 Tuning tuning_of(const Record& record);
 

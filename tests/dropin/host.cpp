@@ -192,7 +192,8 @@ TEST_CASE("without features of its own the header's code holds no single: the ot
       cudaSetDevice(runtime->ordinal);
       CHECK(runtime->choice(shim::kAuto, 1) == "pair");
       CHECK(runtime->choice(shim::kAuto, 132) == "compact");
-      CHECK(runtime->choice(shim::kAuto, 1000) == "pair");
+      CHECK(runtime->choice(shim::kAuto, 198) == "pair");
+      CHECK(runtime->choice(shim::kAuto, 1000) == "compact");
       CHECK(runtime->choice(shim::kSingle) == "compact");
       CHECK(runtime->choice(shim::kPair) == "pair");
       CHECK(runtime->choice(shim::kCompact) == "compact");

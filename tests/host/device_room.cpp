@@ -245,7 +245,8 @@ TEST_CASE("a single that has no code for this device, or whose code refuses, doe
       vdn_variant_t wanted, launched;
     } cases[] = {
         {1, VDN_VARIANT_AUTO, VDN_VARIANT_PAIR},    {100, VDN_VARIANT_AUTO, VDN_VARIANT_COMPACT},
-        {1000, VDN_VARIANT_AUTO, VDN_VARIANT_PAIR}, {VDN_DELTA_MAX_N, VDN_VARIANT_AUTO, VDN_VARIANT_PAIR},
+        {200, VDN_VARIANT_AUTO, VDN_VARIANT_COMPACT}, {1000, VDN_VARIANT_AUTO, VDN_VARIANT_COMPACT},
+        {VDN_DELTA_MAX_N, VDN_VARIANT_AUTO, VDN_VARIANT_COMPACT},
         {707, VDN_VARIANT_PAIR, VDN_VARIANT_PAIR},  {707, VDN_VARIANT_COMPACT, VDN_VARIANT_COMPACT},
     };
     for (const auto& c : cases) {
@@ -264,7 +265,7 @@ TEST_CASE("a single that refuses leaves the caller's own pending error alone") {
   runtime.device.kernel = {512, 231168, 0, 0};
   fake::set_last_error(cudaErrorInvalidConfiguration);
   CHECK(runtime.enqueue(1000) == VDN_STATUS_SUCCESS);
-  CHECK(runtime.launched == VDN_VARIANT_PAIR);
+  CHECK(runtime.launched == VDN_VARIANT_COMPACT);
   CHECK(fake::last_error() == cudaErrorInvalidConfiguration);
   fake::set_last_error(cudaSuccess);
 }
