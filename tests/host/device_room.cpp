@@ -244,10 +244,13 @@ TEST_CASE("a single that has no code for this device, or whose code refuses, doe
       std::int64_t n;
       vdn_variant_t wanted, launched;
     } cases[] = {
-        {1, VDN_VARIANT_AUTO, VDN_VARIANT_PAIR},    {100, VDN_VARIANT_AUTO, VDN_VARIANT_COMPACT},
-        {200, VDN_VARIANT_AUTO, VDN_VARIANT_COMPACT}, {1000, VDN_VARIANT_AUTO, VDN_VARIANT_COMPACT},
+        {1, VDN_VARIANT_AUTO, VDN_VARIANT_PAIR},
+        {100, VDN_VARIANT_AUTO, VDN_VARIANT_COMPACT},
+        {200, VDN_VARIANT_AUTO, VDN_VARIANT_COMPACT},
+        {1000, VDN_VARIANT_AUTO, VDN_VARIANT_COMPACT},
         {VDN_DELTA_MAX_N, VDN_VARIANT_AUTO, VDN_VARIANT_COMPACT},
-        {707, VDN_VARIANT_PAIR, VDN_VARIANT_PAIR},  {707, VDN_VARIANT_COMPACT, VDN_VARIANT_COMPACT},
+        {707, VDN_VARIANT_PAIR, VDN_VARIANT_PAIR},
+        {707, VDN_VARIANT_COMPACT, VDN_VARIANT_COMPACT},
     };
     for (const auto& c : cases) {
       CAPTURE(c.n);
