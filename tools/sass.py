@@ -198,12 +198,13 @@ FATBIN_MAGIC = struct.pack("<IHH", 0xBA55ED50, 1, 16)  # magic, version, bytes o
 
 
 def explain(error):
-    """What went wrong on the way to a listing, in words: a file or tool that is missing, a tool that failed."""
+    """What went wrong on the way to a listing, in words: a file or tool that is missing, a tool that failed, or what a
+    ValueError says."""
     if isinstance(error, FileNotFoundError):
         return f"not found: {error.filename}"
     if isinstance(error, subprocess.CalledProcessError):
         return f"{error.cmd[0]} failed: {error.stderr.strip()}"
-    return repr(error)
+    return str(error) if isinstance(error, ValueError) else repr(error)
 
 
 def disassemble(path, *options):
