@@ -16,6 +16,7 @@ SHUFFLE_LATENCY, MUFU_LATENCY = 24, 24
 STORE_READ_LATENCY = 12  # until a store has read its registers
 GLOBAL_LATENCY, BULK_LATENCY = 300, 470
 BARRIER_LATENCY, PEER_LATENCY = 60, 250
+NAMED_LATENCY = 30  # of a named barrier, nobody has measured it here: as a load, it does not leave the SM
 OTHER_LATENCY = 20  # of what has a scoreboard and is none of these
 # What the FMA pipe and the ALU take for a warp instruction, in clocks; everything else is only issued.
 FMA_PIPE = {"FFMA": 1, "FMUL": 1, "FADD": 1, "FFMA2": 2, "FMUL2": 2, "FADD2": 2, "IMAD": 2, "HFMA2": 1}
@@ -27,7 +28,7 @@ ALU = ("MOV", "LOP3", "IADD3", "VIADD", "ISETP", "FSETP", "FSEL", "SEL", "SHF", 
 class Op:
     """One instruction: what it waits for, what it takes."""
     __slots__ = ("stall", "mask", "write", "read", "pipe", "pipe_clocks", "bank", "passes", "latency", "bytes", "store",
-                 "ffma")
+                 "ffma", "shared_store", "test", "arrival")
 
     def __init__(self, instruction, bank, ways):
         control = instruction.control >> 41  # stall 4 bits, yield 1, scoreboard written 3, read 3, waited for 6
@@ -37,7 +38,8 @@ class Op:
         name, modifiers = instruction.name, instruction.modifiers
         self.pipe, self.pipe_clocks, self.bank = None, 0, max(bank - 1, 0)
         self.passes, self.latency, self.bytes = 0, OTHER_LATENCY, 0
-        self.store = name == "STG"
+        self.store, self.shared_store = name == "STG", name == "STS"
+        self.test, self.arrival = (name == "SYNCS" and what in modifiers for what in (".PHASECHK", ".ARRIVE"))
         self.ffma = {"FFMA": 1, "FFMA2": 2}.get(name, 0)
         if name in FMA_PIPE:
             self.pipe, self.pipe_clocks = 0, 1 if ".MOV" in modifiers else FMA_PIPE[name]

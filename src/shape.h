@@ -31,8 +31,6 @@ static_assert(kColumnCycle == 2 * kStep && kRowCycle == kStep, "publication coun
 constexpr int column_word(int c, int q) {
   return (q / 4) * (4 * kColumnCycle) + c * 4 + (q % 4 ^ 1);
 }  // column c + 16 q
-// The same for H where its readers have columns c + 8 q: column c + 8 ((q + s) % 16) is at place q in step s.
-constexpr int turn_word(int c, int q) { return (q / 4) * (4 * kTurnCycle) + c * 4 + q % 4; }
 constexpr int column_word(int j) { return column_word(j % kColumnCycle, j / kColumnCycle); }
 constexpr int row_word(int r, int p) { return (p / 4) * (4 * kRowCycle) + r * 4 + p % 4; }  // row r + 8 p
 constexpr int row_word_of_column(int c, int q) {                                            // row c + 16 q

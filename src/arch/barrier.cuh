@@ -8,11 +8,10 @@
 
 namespace vdn_delta::arch {
 
-// All `threads` participants (a multiple of 32) arrive and wait. Called by whole warps. Id and count are template
-// arguments, so that they stand in the instruction.
-template <int id, int threads>
-VDN_DEVICE void barrier_sync() {
-  asm volatile("barrier.cta.sync.aligned %0, %1;" ::"n"(id), "n"(threads) : "memory");
+// All `threads` participants (a multiple of 32) arrive and wait. Called by whole warps; `id` is the same in all of them.
+template <int threads>
+VDN_DEVICE void barrier_sync(int id) {
+  asm volatile("barrier.cta.sync.aligned %0, %1;" ::"r"(id), "n"(threads) : "memory");
 }
 
 // All threads of the CTA.

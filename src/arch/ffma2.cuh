@@ -20,6 +20,8 @@ VDN_DEVICE float ffma(float a, float b, float c) { return __fmaf_rn(a, b, c); }
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 1000
 
+constexpr bool kPackedFma = true;
+
 struct Pair {
   std::uint64_t bits;
 };
@@ -77,6 +79,8 @@ VDN_DEVICE Pair ffma2(Pair acc, float a, float2 b) {
 }
 
 #else
+
+constexpr bool kPackedFma = false;  // half of a pair costs half
 
 struct Pair {
   float2 value;

@@ -27,6 +27,13 @@ VDN_DEVICE int opaque(int x) {
   return x;
 }
 
+// In a branch: keeps it one. The compiler else makes selects of a short branch, which are executed, taken or not.
+VDN_DEVICE void stay_branch() { asm volatile(""); }
+
+// A place in the code over which the assembler moves nothing. Counted by hardware profilers as an event; no other
+// effect. https://docs.nvidia.com/cuda/parallel-thread-execution/ "pmevent"
+VDN_DEVICE void keep_order() { asm volatile("pmevent 0;"); }
+
 // The CTA's dynamic shared memory, as the one struct that a kernel's smem.h declares.
 template <class Smem>
 VDN_DEVICE Smem& dynamic_shared() {
@@ -44,13 +51,6 @@ VDN_DEVICE unsigned shared_address(const void* p) { return static_cast<unsigned>
 constexpr bool kHasClusters = false;
 #else
 constexpr bool kHasClusters = true;
-#endif
-
-// Whether a CTA can have 227 KB of shared memory: not before sm_90, nor on sm_12x, where it can have 99.
-#if defined(__CUDA_ARCH__) && (__CUDA_ARCH__ < 900 || (__CUDA_ARCH__ >= 1200 && __CUDA_ARCH__ < 1300))
-constexpr bool kHasLargeShared = false;
-#else
-constexpr bool kHasLargeShared = true;
 #endif
 
 // Ends the grid with an error: a stub was launched. Better than outputs that nobody wrote.

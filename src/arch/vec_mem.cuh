@@ -34,6 +34,28 @@ VDN_DEVICE void store_shared2(float* p, float2 v) { *reinterpret_cast<float2*>(p
 VDN_DEVICE void store_shared4(float* p, float4 v) { *reinterpret_cast<float4*>(p) = v; }
 VDN_DEVICE void store_shared(int* p, int v) { *p = v; }
 
+// A place in shared memory that a loop moves on: a 32-bit address, changed where it stands. Left to itself the compiler
+// makes the next address early, in another register, and moves it back each time round.
+struct SharedCursor {
+  unsigned address;
+};
+VDN_DEVICE SharedCursor shared_cursor(const float* p) { return {shared_address(p)}; }
+VDN_DEVICE const float* shared_place(SharedCursor c, int words = 0) {
+  return static_cast<const float*>(__cvta_shared_to_generic(c.address + 4 * words));
+}
+template <int words>
+VDN_DEVICE void advance(SharedCursor& c) {
+  asm volatile("add.u32 %0, %0, %1;" : "+r"(c.address) : "n"(4 * words));
+}
+VDN_DEVICE bool operator!=(SharedCursor a, SharedCursor b) { return a.address != b.address; }
+
+// p, by a path that the compiler cannot see through (target.cuh).
+VDN_DEVICE float* opaque_shared(float* p) {
+  unsigned address = shared_address(p);
+  asm volatile("" : "+r"(address));
+  return static_cast<float*>(__cvta_shared_to_generic(address));
+}
+
 // Element i of eight that two 16-byte words hold; i is known at compile time.
 VDN_DEVICE float component(const float4& lo, const float4& hi, int i) {
   const float4& v = i < 4 ? lo : hi;

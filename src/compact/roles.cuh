@@ -91,15 +91,15 @@ VDN_DEVICE void pivot_role(Smem& smem, const Params& params, Share share, int la
     phases::PivotPair block = phases::pivot_load(lane, params.A + matrix_offset(m), params.a_scale);
     VDN_NO_UNROLL
     for (int s = 0; s < kSteps; ++s) {
-      phases::SquarePivots pivots;
-      phases::square_factor(lane, block, pivots, smem.pivot);
+      phases::Pivots pivots;
+      phases::pivot_factor(lane, block, pivots, smem.pivot);
       if (s + 1 < kSteps) {
         arch::mbarrier_arrive(&smem.pivoted);
-        bad = phases::square_bad(pivots, kStep * s + 1, bad);
+        bad = phases::pivot_bad(pivots, kStep * s + 1, bad);
         arch::mbarrier_wait(&smem.published, s % 2);
         block = phases::square_form(lane, s + 1, smem.diag[(s + 1) % 2], smem.c[s % 2], smem.pivot, smem.scratch);
       } else {
-        bad = phases::square_bad(pivots, kStep * s + 1, bad);
+        bad = phases::pivot_bad(pivots, kStep * s + 1, bad);
         if (lane == 0) {
           arch::store_shared(&smem.bad, bad);
           if (params.info != nullptr) arch::store_global(params.info + m, bad);

@@ -105,12 +105,12 @@ VDN_DEVICE void pivot_role(Smem& shared, const Params& params, Share share, int 
     mark(marks, kPivotRow, kTimelineLoaded);
     VDN_NO_UNROLL
     for (int s = 0; s < kSteps; ++s) {
-      phases::SquarePivots pivots;
-      phases::square_factor(lane, block, pivots, smem.pivot[s % kPivotRing]);
+      phases::Pivots pivots;
+      phases::pivot_factor(lane, block, pivots, smem.pivot[s % kPivotRing]);
       mark(marks, kPivotRow, kTimelineStep * s);
       if (s + 1 < kSteps) {
         arch::mbarrier_arrive(&shared.pivoted);
-        bad = phases::square_bad(pivots, kStep * s + 1, bad);
+        bad = phases::pivot_bad(pivots, kStep * s + 1, bad);
         arch::warp_sync();  // pivot[s] is read by other lanes than have written it
         arch::mbarrier_wait(&shared.published, s % 2);
         mark(marks, kPivotRow, kTimelineStep * s + 1);
@@ -118,7 +118,7 @@ VDN_DEVICE void pivot_role(Smem& shared, const Params& params, Share share, int 
                                     smem.scratch);
         mark(marks, kPivotRow, kTimelineStep * s + 2);
       } else {
-        bad = phases::square_bad(pivots, kStep * s + 1, bad);
+        bad = phases::pivot_bad(pivots, kStep * s + 1, bad);
         if (lane == 0) {
           arch::store_shared(&smem.bad[count % kBadRing], bad);
           if (params.info != nullptr) arch::store_global(params.info + m, bad);

@@ -14,12 +14,9 @@ constexpr int kHPitch = kDim;
 constexpr int kCPitch = kDim + 4;
 constexpr int kInjectWarpRows = 32;
 constexpr int kRowPitch = kInjectWarpRows + 4;
-// The sweep's stage holds A on the way in and T on the way out, row by row; 132 makes the access of eight rows by four
-// columns free of conflicts (4 r + c). The injection's stage is a plain copy of the matrix.
-constexpr int kSweepStagePitch = kDim + 4;
 
 struct alignas(16) HPanel {
-  float word[kStep * kHPitch];  // [k][column_word(j)] = H_j[k] or E_j[k], the columns' operand
+  float word[kStep * kHPitch];  // [k][column_word(j)] = E_j[k]; H_j[k] in the order of who reads it
 };
 struct alignas(16) CPanel {
   float word[kStep * kCPitch];  // [k][row_word(i)] = C_i[k], or G_i[k], the rows' operand of the sweep
@@ -29,8 +26,12 @@ struct alignas(16) RowPanelOf {
   float word[kStep * pitch];  // [k][row of the warp] = C_row[k] of B's rows
 };
 using RowPanel = RowPanelOf<kRowPitch>;
+// The sweep's stage holds A on the way in and T on the way out, two rows in a piece, so that one copy brings both.
+// Pieces are 8 mod 32 words apart: eight rows by four columns are accesses to 16 banks, two ways.
+constexpr int kSweepStagePitch = 2 * kDim + 8;
+constexpr int sweep_stage_word(int row, int column) { return row / 2 * kSweepStagePitch + row % 2 * kDim + column; }
 struct alignas(16) SweepStage {
-  float word[kDim * kSweepStagePitch];
+  float word[kDim / 2 * kSweepStagePitch];
 };
 // A warp's rows, of which a turning tile's threads hold eight each: 8 mod 32 between those, for the banks.
 constexpr int kTurnStagePitch = 8 * kDim + 8;

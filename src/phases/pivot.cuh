@@ -8,7 +8,7 @@
 // Mathematics. S_(s+1) = S' - G D^-1 G^T with S' the block before step s, G = C W^T its eight rows of step s; then
 // elimination of [S | I] in place: after column k, rows below it have their multiplier's negative in column k, and at
 // the end the strict lower triangle holds W. Lane (row, t) = (lane / 4, lane % 4) holds columns 2 t and 2 t + 1 of row
-// `row`. Cost: about 345 instructions.
+// `row`. Cost: about 350 instructions.
 #pragma once
 
 #include <cfloat>
@@ -83,39 +83,54 @@ VDN_DEVICE PivotPair pivot_form(int lane, int s, const DiagBlock& diag, const CP
   return {arch::fadd(before.x, -s0), arch::fadd(before.y, -s1)};
 }
 
-// Factors the block and publishes W and 1 / d. Returns `bad` or, if it is 0 and a pivot p fails p > 0 and p <= FLT_MAX,
-// first_order + its place: the LAPACK order of the first bad pivot.
-//
-// The chain from pivot to pivot is a reciprocal, a product and an fma: every lane computes the next pivot for itself
-// from elements that were fetched while the reciprocal was under way.
-VDN_DEVICE int pivot_factor(int lane, PivotPair a, int first_order, int bad, PivotBlock& out) {
+struct Pivots {
+  float d[kStep], inverse[kStep];  // in every lane
+};
+
+// Factors the block and publishes W and 1 / d. The chain from pivot to pivot is a reciprocal, a product and an fma:
+// every lane computes the next pivot for itself from elements that were fetched while the reciprocal was under way.
+// Rows up to the pivot's are dead but for W's part of them, which a multiplier of zero leaves as it is: no branch. The
+// pivots are looked at later (pivot_bad), off the chain.
+VDN_DEVICE void pivot_factor(int lane, PivotPair a, Pivots& x, PivotBlock& out) {
   const int row = lane / 4, t = lane % 4;
-  float inverse[kStep];
-  float d = arch::warp_shuffle(a.x, 0);
+  x.d[0] = arch::warp_shuffle(a.x, 0);
   VDN_UNROLL
   for (int k = 0; k < kStep; ++k) {
-    const auto element = [&](int i, int j) { return arch::warp_shuffle(j % 2 == 0 ? a.x : a.y, 4 * i + j / 2); };
-    if (bad == 0 && !(d > 0.0f && d <= FLT_MAX)) bad = first_order + k;
-    inverse[k] = pivot_reciprocal(d);
+    x.inverse[k] = pivot_reciprocal(x.d[k]);
     if (k + 1 < kStep) {
-      const float below = element(row, k);  // of this lane's row
-      const float ux = arch::warp_shuffle(a.x, 4 * k + t), uy = arch::warp_shuffle(a.y, 4 * k + t);
+      const auto element = [&](int i, int j) { return arch::warp_shuffle(j % 2 == 0 ? a.x : a.y, 4 * i + j / 2); };
       const float next_below = element(k + 1, k), next_right = element(k, k + 1), next_d = element(k + 1, k + 1);
-      d = arch::ffma(-arch::fmul(next_below, inverse[k]), next_right, next_d);
-      // Rows up to k stay: a zero multiplier, and no branch.
-      const float f = row > k ? -arch::fmul(below, inverse[k]) : 0.0f;
-      const bool in_column = row > k && t == k / 2;
-      const float x = arch::ffma(f, ux, a.x), y = arch::ffma(f, uy, a.y);
-      a.x = in_column && k % 2 == 0 ? f : x;
-      a.y = in_column && k % 2 == 1 ? f : y;
+      const float below = element(row, k);
+      const float ux = arch::warp_shuffle(a.x, 4 * k + t), uy = arch::warp_shuffle(a.y, 4 * k + t);
+      x.d[k + 1] = arch::ffma(arch::fmul(-next_below, x.inverse[k]), next_right, next_d);
+      const float f = arch::fmul(row > k ? -below : 0.0f, x.inverse[k]);
+      a = {arch::ffma(f, ux, a.x), arch::ffma(f, uy, a.y)};
+      if (k % 2 == 0)
+        a.x = t == k / 2 ? f : a.x;
+      else
+        a.y = t == k / 2 ? f : a.y;
     }
   }
   const int j = 2 * t;
   arch::store_shared2(out.w + row * kStep + j, make_float2(j < row ? a.x : (j == row ? 1.0f : 0.0f),
                                                            j + 1 < row ? a.y : (j + 1 == row ? 1.0f : 0.0f)));
   if (lane == 0) {
-    arch::store_shared4(out.d_inverse, make_float4(inverse[0], inverse[1], inverse[2], inverse[3]));
-    arch::store_shared4(out.d_inverse + 4, make_float4(inverse[4], inverse[5], inverse[6], inverse[7]));
+    arch::store_shared4(out.d_inverse, make_float4(x.inverse[0], x.inverse[1], x.inverse[2], x.inverse[3]));
+    arch::store_shared4(out.d_inverse + 4, make_float4(x.inverse[4], x.inverse[5], x.inverse[6], x.inverse[7]));
+  }
+}
+
+// `bad` or, if it is 0, the LAPACK order of the first bad pivot, of which the block's first is first_order. The
+// reciprocal of a bad pivot is not above zero, so that one comparison a pivot passes a good block; whether another one
+// has a bad pivot (one so large that its reciprocal is zero is good) is then looked at closely.
+VDN_DEVICE int pivot_bad(const Pivots& x, int first_order, int bad) {
+  bool good = true;
+  VDN_UNROLL
+  for (int k = 0; k < kStep; ++k) good = good && x.inverse[k] > 0.0f;
+  if (!good) {
+    VDN_UNROLL
+    for (int k = 0; k < kStep; ++k)
+      if (bad == 0 && !(x.d[k] > 0.0f && x.d[k] <= FLT_MAX)) bad = first_order + k;
   }
   return bad;
 }

@@ -6,11 +6,11 @@
 // Scope: one warp. Block 0 comes from pivot_load (phases/pivot.cuh).
 // Reads: the diagonal block as the sweep team published it one step early, the C panel, the pivot block before.
 // Writes: W = L^-1 and 1 / d of S = L D L^T; the scratch in which the lanes exchange G.
-// Entry: nothing in registers for square_form, S for square_factor. Exit: S; the pivots and their reciprocals, which
-// square_bad looks at.
+// Entry: nothing in registers for square_form, S for pivot_factor. Exit: S; the pivots and their reciprocals, which
+// pivot_bad looks at.
 //
 // Mathematics and the lanes' shares: those of phases/pivot.cuh.
-// Cost: square_form 251 clocks, square_factor 1184 at N = 1 (bench --timeline, an H200); beside two warps of the sweep
+// Cost: square_form 251 clocks, pivot_factor 1184 at N = 1 (bench --timeline, an H200); beside two warps of the sweep
 // on its scheduler an instruction takes some eight clocks (docs/decisions/0007).
 #pragma once
 
@@ -59,56 +59,6 @@ VDN_DEVICE PivotPair square_form(int lane, int s, const DiagBlock& diag, const S
   }
   arch::warp_sync();  // scratch.g is free again
   return {arch::fadd(before.x, -s0), arch::fadd(before.y, -s1)};
-}
-
-struct SquarePivots {
-  float d[kStep], inverse[kStep];  // in every lane
-};
-
-// As pivot_factor, with as few instructions as can be. Rows up to the pivot's are dead but for W's part of them, which
-// a multiplier of zero leaves as it is. The pivots are looked at later (square_bad), off the chain.
-VDN_DEVICE void square_factor(int lane, PivotPair a, SquarePivots& x, PivotBlock& out) {
-  const int row = lane / 4, t = lane % 4;
-  x.d[0] = arch::warp_shuffle(a.x, 0);
-  VDN_UNROLL
-  for (int k = 0; k < kStep; ++k) {
-    x.inverse[k] = pivot_reciprocal(x.d[k]);
-    if (k + 1 < kStep) {
-      const auto element = [&](int i, int j) { return arch::warp_shuffle(j % 2 == 0 ? a.x : a.y, 4 * i + j / 2); };
-      const float next_below = element(k + 1, k), next_right = element(k, k + 1), next_d = element(k + 1, k + 1);
-      const float below = element(row, k);
-      const float ux = arch::warp_shuffle(a.x, 4 * k + t), uy = arch::warp_shuffle(a.y, 4 * k + t);
-      x.d[k + 1] = arch::ffma(arch::fmul(-next_below, x.inverse[k]), next_right, next_d);
-      const float f = arch::fmul(row > k ? -below : 0.0f, x.inverse[k]);
-      a = {arch::ffma(f, ux, a.x), arch::ffma(f, uy, a.y)};
-      if (k % 2 == 0)
-        a.x = t == k / 2 ? f : a.x;
-      else
-        a.y = t == k / 2 ? f : a.y;
-    }
-  }
-  const int j = 2 * t;
-  arch::store_shared2(out.w + row * kStep + j, make_float2(j < row ? a.x : (j == row ? 1.0f : 0.0f),
-                                                           j + 1 < row ? a.y : (j + 1 == row ? 1.0f : 0.0f)));
-  if (lane == 0) {
-    arch::store_shared4(out.d_inverse, make_float4(x.inverse[0], x.inverse[1], x.inverse[2], x.inverse[3]));
-    arch::store_shared4(out.d_inverse + 4, make_float4(x.inverse[4], x.inverse[5], x.inverse[6], x.inverse[7]));
-  }
-}
-
-// `bad` or, if it is 0, the LAPACK order of the first bad pivot, of which the block's first is first_order. The
-// reciprocal of a bad pivot is not above zero, so that one comparison a pivot passes a good block; whether another one
-// has a bad pivot (one so large that its reciprocal is zero is good) is then looked at closely.
-VDN_DEVICE int square_bad(const SquarePivots& x, int first_order, int bad) {
-  bool good = true;
-  VDN_UNROLL
-  for (int k = 0; k < kStep; ++k) good = good && x.inverse[k] > 0.0f;
-  if (!good) {
-    VDN_UNROLL
-    for (int k = 0; k < kStep; ++k)
-      if (bad == 0 && !(x.d[k] > 0.0f && x.d[k] <= FLT_MAX)) bad = first_order + k;
-  }
-  return bad;
 }
 
 }  // namespace vdn_delta::phases

@@ -27,11 +27,14 @@ struct TurnThread {
   }
 };
 
-// Takes the step's columns out of the warp's rows.
-VDN_DEVICE void turn_publish(tile::TurnTile& tile, TurnThread me, RowPanel& panel) {
+// A step's columns, at place 0, are published...
+VDN_DEVICE void turn_publish(const tile::TurnTile& tile, TurnThread me, RowPanel& panel) {
   float* out = panel.word + me.c * kRowPitch + me.h * tile::kTurnRows;
   VDN_UNROLL
   for (int row = 0; row < tile::kTurnRows; ++row) arch::store_shared(out + row, tile::turn_element(tile, row, 0));
+}
+// ... and taken out of the warp's rows.
+VDN_DEVICE void turn_take(tile::TurnTile& tile) {
   VDN_UNROLL
   for (int u = 0; u < tile::kTurnPairs; ++u) tile.acc[0][u] = arch::make_pair(0.0f, 0.0f);
 }
@@ -40,9 +43,11 @@ VDN_DEVICE void turn_publish(tile::TurnTile& tile, TurnThread me, RowPanel& pane
 VDN_DEVICE void turn_rows(tile::TurnOperands& x, TurnThread me, const RowPanel& panel) {
   tile::turn_rows(x, panel.word + me.h * tile::kTurnRows);
 }
+// The update; `publish` is called as soon as the columns of the next step are at place 0.
+template <class Publish>
 VDN_DEVICE void turn_update(tile::TurnTile& tile, tile::TurnOperands& x, TurnThread me, const RowPanel& panel,
-                            const HPanel& h) {
-  tile::turn_update<kRowPitch, kHPitch>(tile, x, panel.word + me.h * tile::kTurnRows, h.word + me.c * 4);
+                            const HPanel& h, Publish publish) {
+  tile::turn_update<kRowPitch, kHPitch>(tile, x, panel.word + me.h * tile::kTurnRows, h.word + me.c * 4, publish);
 }
 
 // If `out`, puts J into the warp's part of the stage; if `in`, fills the registers with b B from there. Each thread

@@ -13,10 +13,10 @@ constexpr int kTeams = 2;            // sweep teams, of which each has every sec
 constexpr int kSweepWarps = 4;       // of a team: 128 threads (r, c) hold the symmetric matrix: tile/sweep_tile.cuh
 constexpr int kInjectWarps = 4;      // one for each 32 rows of B: tile/turn_tile.cuh
 constexpr int kPivotWarps = kTeams;  // the serial chains, one warp for each team
-constexpr int kCopyWarps = 2;  // A and T row by row, since their stage's rows are padded; the second one ends at once
-constexpr int kPanels = 12;    // H panels in shared memory, a ring that both teams fill in the matrices' order
+constexpr int kCopyWarps = 2;        // A and T, two rows a copy, by one thread; the second warp ends at once
+constexpr int kPanels = 12;          // H panels in shared memory, a ring that both teams fill in the matrices' order
 
-// Registers of a thread once they are dealt out anew, by the compiler's need (sm_90a: 174, 134, 62).
+// Registers of a thread once they are dealt out anew, by the compiler's need (sm_90a: 170, 134, 60).
 constexpr int kInjectRegisters = 176;
 constexpr int kSweepRegisters = 136;
 constexpr int kOtherRegisters = 64;
@@ -45,6 +45,7 @@ constexpr int kBadRing = 4;
 static_assert(kSweepThreads == kRowCycle * kColumnCycle, "one thread for each (r, c)");
 static_assert(kSweepThreads == kDim, "one thread for each row in the solve");
 static_assert(kInjectWarps * phases::kInjectWarpRows == kDim, "the injection warps share the rows of B");
-static_assert(kPanels <= kSteps, "two barriers for each step: a phase is every second matrix");
+static_assert(kTeams == 2 && kPanels <= kSteps && kSteps < 2 * kPanels,
+              "the panel before at a matrix's first place is the other team's, the one before that the team's own");
 
 }  // namespace vdn_delta::single

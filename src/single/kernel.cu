@@ -18,7 +18,7 @@
 //               +------------------+
 //     rows      |  M, lower        |   sweep      4..7, 8..11  0..3  team 0 and 1: matrices 0, 2, ... and 1, 3, ...
 //     r + 8 p   |  triangle -> -X  |   pivot      12, 13       0, 1  of team 0 and 1: the 8 x 8 pivot blocks
-//               +------------------+   copy       15           3     one thread: A in and T out, row by row
+//               +------------------+   copy       15           3     one thread: A in and T out, by pairs of rows
 //     32 rows   |  b B -> J        |   injection  0..3         0..3  matrix after matrix
 //     a warp    |                  |
 //               +------------------+
@@ -35,7 +35,7 @@
 // Budget of a CTA, which is that of an SM:
 //   threads    512: 8 sweep, 4 injection, 2 pivot warps, 1 copy warp and 1 that ends; four warps on each scheduler
 //   registers  128 a thread at the start, then 176 (injection), 136 (sweep), 64 (others)
-//   shared     231168 bytes of the 232448 that a CTA can have
+//   shared     230912 bytes of the 232448 that a CTA can have
 //   CTAs       1 on an SM
 #include "arch/barrier.cuh"
 #include "arch/launch.cuh"
@@ -51,22 +51,19 @@ VDN_DEVICE void run(const Params& params) {
   Smem& smem = arch::dynamic_shared<Smem>();
   const int thread = arch::thread_index();
   // One thread of each warp: the lanes of one warp would initialise one after the other, 60 clocks each.
-  static_assert(kThreads / 32 == kSteps, "one warp for each step");
+  static_assert(kThreads / 32 >= kPanels, "one warp for each panel");
   const int warp = thread / 32;
   if (thread % 32 == 0) {
-    for (Team& team : smem.team) {
-      arch::mbarrier_init(&team.h_ready[warp], kHReadyArrivals);
-      arch::mbarrier_init(&team.h_free[warp], kHFreeArrivals);
+    if (warp < kPanels) {
+      arch::mbarrier_init(&smem.h_ready[warp], kHReadyArrivals);
+      arch::mbarrier_init(&smem.h_free[warp], kHFreeArrivals);
     }
     if (warp < kInjectWarps) {
       arch::mbarrier_init(&smem.b_ready[warp], kBReadyArrivals);
     } else if (warp < kInjectWarps + kTeams) {
       arch::mbarrier_init(&smem.team[warp - kInjectWarps].panel_ready, kPanelReadyArrivals);
-    } else if (warp < kInjectWarps + 2 * kTeams) {
-      arch::mbarrier_init(&smem.team[warp - kInjectWarps - kTeams].solved, kSolvedArrivals);
-    } else if (warp < kInjectWarps + 3 * kTeams) {
-      arch::mbarrier_init(&smem.team[warp - kInjectWarps - 2 * kTeams].a_ready, kAReadyArrivals);
-    } else if (warp == kInjectWarps + 3 * kTeams) {
+      arch::mbarrier_init(&smem.team[warp - kInjectWarps].a_ready, kAReadyArrivals);
+    } else if (warp == kInjectWarps + kTeams) {
       arch::mbarrier_init(&smem.t_ready, kTReadyArrivals);
     }
     arch::mbarrier_fence_init();  // each thread for what it has initialised

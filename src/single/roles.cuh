@@ -10,7 +10,6 @@
 #include "arch/bulk_copy.cuh"
 #include "arch/mbarrier.cuh"
 #include "params.h"
-#include "phases/inject.cuh"
 #include "phases/pivot.cuh"
 #include "phases/sweep.cuh"
 #include "phases/sweep_stage.cuh"
@@ -34,12 +33,25 @@ VDN_DEVICE int cta_matrices(const Params& params) {
 }
 VDN_DEVICE int matrix_of(int count) { return arch::block_index() + count * arch::block_count(); }
 
-VDN_DEVICE void sweep_staged(int team) {
-  if (team == 0)
-    arch::barrier_sync<kStaged, kStagedThreads>();
-  else
-    arch::barrier_sync<kStagedOther, kStagedThreads>();
-}
+VDN_DEVICE void sweep_staged(int team) { arch::barrier_sync<kStagedThreads>(kStaged + team); }
+VDN_DEVICE void sweep_solved(int team) { arch::barrier_sync<kSolvedThreads>(kSolved + team); }
+
+// A panel's place in the ring of H panels, and how often the ring has come round before it, modulo 2: the parity of the
+// phases in which it is ready and has been used. Its place is free when the panel of the round before has been used.
+struct RingPlace {
+  unsigned place, round;
+  VDN_DEVICE explicit RingPlace(unsigned panel) : place(panel % kPanels), round(panel / kPanels % 2) {}
+  template <unsigned panels>
+  VDN_DEVICE void advance() {
+    place += panels % kPanels;
+    round ^= panels / kPanels % 2;
+    if (place >= kPanels) {
+      arch::stay_branch();
+      place -= kPanels;
+      round ^= 1;
+    }
+  }
+};
 
 // A -> X -> T. The stage goes from team to team: turn `count` takes A of `count` out and puts T of count - 2 in; there
 // are kTeams more turns than matrices.
@@ -47,6 +59,7 @@ VDN_DEVICE void sweep_role(Smem& smem, const Params& params, int team, int threa
   const int total = cta_matrices(params);
   Team& mine = smem.team[team];
   tile::SweepTile tile;
+  RingPlace at(static_cast<unsigned>(team) * kSteps);
   if (team == 0 && thread % 32 == 0 && can_bulk_copy(params.A, params.T)) {
     // The first A: nothing else is to be done yet, so all four warps copy.
     if (thread == 0) arch::mbarrier_arrive_expect(&mine.a_ready, phases::kSweepBytes);
@@ -71,8 +84,11 @@ VDN_DEVICE void sweep_role(Smem& smem, const Params& params, int team, int threa
         phases::sweep_word_load(thread, smem.sweep_stage, params.A + matrix_offset(m));
         sweep_staged(team);
       }
-      if (out && arch::load_shared(&smem.bad[(count - kTeams) % kBadRing]) != 0) phases::sweep_spoil(tile);
-      phases::sweep_exchange(tile, phases::SweepThread(arch::opaque(thread)), in, out, mine.alpha[parity ^ 1],
+      if (out && arch::load_shared(&smem.bad[(count - kTeams) % kBadRing]) != 0) {
+        arch::stay_branch();
+        phases::sweep_spoil(tile);
+      }
+      phases::sweep_exchange(tile, phases::SweepThread(arch::opaque(thread)), out, mine.alpha[parity ^ 1],
                              smem.sweep_stage, params.a_scale);
       const bool last = count > total;
       if (bulk) {
@@ -92,28 +108,32 @@ VDN_DEVICE void sweep_role(Smem& smem, const Params& params, int team, int threa
       if (!in) break;
     }
     phases::sweep_publish(tile, phases::SweepThread(arch::opaque(thread)), 0, mine.c[0], mine.diag[1]);
+    const int column_word = arch::opaque(phases::sweep_column_word(thread));
+    unsigned turned = static_cast<unsigned>(thread) & phases::kTurnMask;
+    // The panel before this one at its place is the other team's. Until that is there, the one before it, which was
+    // this team's, may still be in use: h_free would be two phases behind, which looks like free. For later steps the
+    // order of the injection sees to it.
+    arch::mbarrier_wait(&smem.h_ready[at.place], at.round ^ 1);
     VDN_NO_UNROLL
     for (int s = 0; s < kSteps; ++s) {
       // 3: G and E of the step for the team, H for the injection.
       arch::mbarrier_arrive(&mine.panel_ready);
       arch::mbarrier_wait(&mine.panel_ready, s % 2);  // kSteps is even: the parity of the step is that of the phase
       phases::SweepSolve x;
-      phases::sweep_solve(x, arch::opaque(thread), mine.c[s % 2], mine.pivot[s % 2], mine.g, mine.e);
-      arch::mbarrier_arrive(&mine.solved);
-      const int panel = kSteps * count + s;
-      if (panel >= kPanels) {
-        const unsigned last = static_cast<unsigned>(panel - kPanels);
-        arch::mbarrier_wait(&smem.team[last / kSteps % kTeams].h_free[last % kSteps], last / (kTeams * kSteps) % 2);
-      }
-      phases::sweep_solve_h(x, arch::opaque(thread), s, smem.h[static_cast<unsigned>(panel) % kPanels]);
-      arch::mbarrier_arrive(&mine.h_ready[s]);
+      phases::sweep_solve(x, arch::opaque(thread), column_word, mine.c[s % 2], mine.pivot[s % 2], mine.g, mine.e);
+      arch::mbarrier_wait(&smem.h_free[at.place], at.round ^ 1);
+      phases::sweep_solve_h(x, arch::opaque(thread), turned, smem.h[at.place]);
+      turned = (turned - 1) & phases::kTurnMask;
+      arch::mbarrier_arrive(&smem.h_ready[at.place]);
+      at.advance<1>();
       // 4: the update, and the next step's columns.
-      arch::mbarrier_wait(&mine.solved, s % 2);
+      sweep_solved(team);
       phases::sweep_update(tile, phases::SweepThread(arch::opaque(thread)), mine.g, mine.e);
       if (s + 1 < kSteps)
         phases::sweep_publish(tile, phases::SweepThread(arch::opaque(thread)), s + 1, mine.c[(s + 1) % 2],
                               mine.diag[s % 2]);
     }
+    at.advance<(kTeams - 1) * kSteps>();
   }
 }
 
@@ -160,7 +180,10 @@ VDN_DEVICE void pivot_role(Smem& smem, const Params& params, int team, int lane)
       bad = arch::load_shared(flag);
       block = phases::pivot_form(lane, s, mine.diag[s % 2], mine.c[(s - 1) % 2], mine.pivot[(s - 1) % 2], mine.scratch);
     }
-    bad = phases::pivot_factor(lane, block, kStep * s + 1, bad, mine.pivot[s % 2]);
+    phases::Pivots pivots;
+    // Opaque: else the predicates of all k are made once, kept through all turns, and spilled.
+    phases::pivot_factor(arch::opaque(lane), block, pivots, mine.pivot[s % 2]);
+    bad = phases::pivot_bad(pivots, kStep * s + 1, bad);
     if (lane == 0) {
       arch::store_shared(flag, bad);
       if (s + 1 == kSteps && params.info != nullptr) arch::store_global(params.info + m, bad);
@@ -171,57 +194,64 @@ VDN_DEVICE void pivot_role(Smem& smem, const Params& params, int team, int lane)
 
 // 5: B -> J, behind the sweep by as much as the ring of panels holds.
 VDN_DEVICE void inject_role(Smem& smem, const Params& params, int warp, int lane) {
-  const int n = static_cast<int>(params.n);
+  const int total = cta_matrices(params);
   const bool bulk = can_bulk_copy(params.B, params.J);
-  phases::TurnStage& stage = smem.inject_stage[warp];
+  // Found anew where they are wanted: the steps leave no registers to keep them in.
+  const auto stage = [&]() -> phases::TurnStage& { return smem.inject_stage[arch::opaque(warp)]; };
+  const auto b_ready = [&] { return &smem.b_ready[arch::opaque(warp)]; };
+  const auto rows = [&](int count) {
+    return matrix_offset(matrix_of(arch::opaque(count))) + arch::opaque(warp) * phases::kTurnWords;
+  };
   tile::TurnTile tile;
-  int place = 0;  // of the next panel in the ring
-  if (bulk && lane == 0)
-    phases::turn_bulk_load(stage, params.B + matrix_offset(arch::block_index()) + warp * phases::kTurnWords,
-                           &smem.b_ready[warp]);
+  RingPlace at(0);
+  if (bulk && lane == 0) phases::turn_bulk_load(stage(), params.B + rows(0), b_ready());
   VDN_NO_UNROLL
-  for (int count = 0, m = arch::block_index();; ++count, m += arch::block_count()) {
-    const bool in = m < n, out = count > 0;
+  for (int count = 0;; ++count) {
+    const bool in = count < total, out = count > 0;
     if (in) {
       if (bulk) {
-        arch::mbarrier_wait(&smem.b_ready[warp], count % 2);
+        arch::mbarrier_wait(b_ready(), count % 2);
       } else {
-        phases::turn_word_load(lane, stage, params.B + matrix_offset(m) + warp * phases::kTurnWords);
+        phases::turn_word_load(lane, stage(), params.B + rows(count));
         arch::warp_sync();
       }
     }
-    if (out && arch::load_shared(&smem.bad[(count - 1) % kBadRing]) != 0) phases::turn_spoil(tile);
-    phases::turn_exchange(tile, phases::TurnThread(arch::opaque(lane)), in, out, stage, params.b_scale);
+    if (out && arch::load_shared(&smem.bad[(count - 1) % kBadRing]) != 0) {
+      arch::stay_branch();
+      phases::turn_spoil(tile);
+    }
+    phases::turn_exchange(tile, phases::TurnThread(arch::opaque(lane)), in, out, stage(), params.b_scale);
     arch::fence_before_bulk_copy();
     arch::warp_sync();
     if (out) {
-      float* J = params.J + matrix_offset(m - arch::block_count()) + warp * phases::kTurnWords;
+      float* J = params.J + rows(count - 1);
       if (!bulk) {
-        phases::turn_word_store(lane, stage, J);
+        phases::turn_word_store(lane, stage(), J);
         arch::warp_sync();
       } else if (lane == 0) {
-        phases::turn_bulk_store(stage, J);
+        phases::turn_bulk_store(stage(), J);
       }
     }
     if (!in) break;
+    phases::turn_publish(tile, phases::TurnThread(arch::opaque(lane)), smem.row[warp][0]);
     VDN_NO_UNROLL
     for (int s = 0; s < kSteps; ++s) {
-      phases::RowPanel& panel = smem.row[warp][s % 2];
-      phases::turn_publish(tile, phases::TurnThread(arch::opaque(lane)), panel);
+      phases::turn_take(tile);
       arch::warp_sync();
       if (s == kPrefetchStep && bulk && lane == 0) {
         arch::bulk_store_wait_read();  // frees the stage for the next B, or for the last J
-        if (m + arch::block_count() < n)
-          phases::turn_bulk_load(stage, params.B + matrix_offset(m + arch::block_count()) + warp * phases::kTurnWords,
-                                 &smem.b_ready[warp]);
+        if (count + 1 < total) phases::turn_bulk_load(stage(), params.B + rows(count + 1), b_ready());
       }
       tile::TurnOperands x;
+      phases::RowPanel& panel = smem.row[warp][s % 2];
       phases::turn_rows(x, phases::TurnThread(arch::opaque(lane)), panel);
-      Team& team = smem.team[count % kTeams];
-      arch::mbarrier_wait(&team.h_ready[s], count / kTeams % 2);
-      phases::turn_update(tile, x, phases::TurnThread(arch::opaque(lane)), panel, smem.h[place]);
-      place = place + 1 == kPanels ? 0 : place + 1;
-      arch::mbarrier_arrive(&team.h_free[s]);
+      arch::mbarrier_wait(&smem.h_ready[at.place], at.round);
+      phases::turn_update(tile, x, phases::TurnThread(arch::opaque(lane)), panel, smem.h[at.place], [&] {
+        // H has been read. Behind the last step nobody wants what is published.
+        arch::mbarrier_arrive(&smem.h_free[at.place]);
+        phases::turn_publish(tile, phases::TurnThread(arch::opaque(lane)), smem.row[warp][(s + 1) % 2]);
+      });
+      at.advance<1>();
     }
   }
   if (bulk && lane == 0) arch::bulk_store_wait_read();

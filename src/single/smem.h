@@ -39,13 +39,8 @@ struct alignas(16) Team {
   phases::PivotScratch scratch;
   float alpha[2][kDim];
   // Every thread arrives for itself: that is what orders its accesses, and what the sanitizers can follow.
-  std::uint64_t panel_ready;      // c[s], diag[s + 1] and pivot[s] are complete; arrivals and waits: sweep team and its
-                                  // pivot warp
-  std::uint64_t solved;           // g and e are complete; arrivals and waits: sweep team
-  std::uint64_t h_ready[kSteps];  // the panel of step s is complete; arrivals: sweep team; waits: injection team
-  std::uint64_t h_free[kSteps];   // the panel of step s has been used; arrivals: injection team; waits: the sweep team
-                                  // that has its place in the ring next
-  std::uint64_t a_ready;          // the stage is this team's; arrivals: 1 and the bytes of A; waits: sweep team
+  std::uint64_t panel_ready;  // c[s], diag[s + 1] and pivot[s] are complete; arrivals, waits: sweep team and pivot warp
+  std::uint64_t a_ready;      // the stage is this team's; arrivals: 1 and the bytes of A; waits: sweep team
 };
 struct alignas(128) Smem {
   phases::HPanel h[kPanels];  // panel n = 16 m + s lies at n % kPanels
@@ -54,11 +49,12 @@ struct alignas(128) Smem {
   phases::TurnStage inject_stage[kInjectWarps];
   phases::RowPanel row[kInjectWarps][2];
   int bad[kBadRing];
-  std::uint64_t t_ready;  // arrivals: the sweep team whose turn it is, after its exchange; waits: copy warp
+  std::uint64_t h_ready[kPanels];  // the panel at this place is complete; arrivals: its team; waits: injection team
+  std::uint64_t h_free[kPanels];   // it has been used; arrivals: injection team; waits: the team of the next one here
+  std::uint64_t t_ready;           // arrivals: the sweep team whose turn it is, after its exchange; waits: copy warp
   std::uint64_t b_ready[kInjectWarps];  // arrivals: 1 and the bytes of 32 rows of B; waits: that warp
 };
 constexpr int kPanelReadyArrivals = kSweepThreads + 32;
-constexpr int kSolvedArrivals = kSweepThreads;
 constexpr int kHReadyArrivals = kSweepThreads;
 constexpr int kHFreeArrivals = kInjectThreads;
 constexpr int kTReadyArrivals = kSweepThreads;
@@ -69,8 +65,11 @@ constexpr int kBReadyArrivals = 1;  // and the bytes
 enum Barrier : int {
   kStaged = 1,       // the sweep's stage is complete: sweep team 0, not in the steady state
   kStagedOther = 2,  // the same of team 1
+  kSolved = 3,       // g and e are complete: sweep team 0
+  kSolvedOther = 4,
 };
 constexpr int kStagedThreads = kSweepThreads;
+constexpr int kSolvedThreads = kSweepThreads;
 
 static_assert(sizeof(Smem) <= 227 * 1024, "what a CTA can have on sm_90 and sm_100");
 

@@ -42,54 +42,61 @@ VDN_DEVICE void turn_rows(TurnOperands& x, const float* rows) {
     x.rows[2 * g] = make_float2(four.x, four.y), x.rows[2 * g + 1] = make_float2(four.z, four.w);
   }
 }
-VDN_DEVICE void turn_columns(TurnOperands& x, const float* columns) {
+VDN_DEVICE void turn_columns(TurnOperands& x, const float* columns, int first, int last) {
   VDN_UNROLL
-  for (int g = 0; g < kTurnGroups; ++g) x.columns[g] = arch::load_shared4(columns + g * 4 * kTurnCycle);
+  for (int g = first; g < last; ++g) x.columns[g] = arch::load_shared4(columns + g * 4 * kTurnCycle);
 }
 VDN_DEVICE float turn_column(const TurnOperands& x, int q) {
   const float4& four = x.columns[q / 4];
   return q % 4 == 0 ? four.x : q % 4 == 1 ? four.y : q % 4 == 2 ? four.z : four.w;
 }
 
-// One k, a column of the tile after the other, down one and up the next: an fma then shares an operand with the one
-// before, also where the column changes, and on sm_90 ptxas places all the others without bank conflicts (2 in 128 fma;
-// in two halves of the rows it were 21: docs/decisions/0010).
-VDN_DEVICE void turn_rank1(TurnTile& tile, const TurnOperands& x) {
+// One k and some columns, a column of the tile after the other, down one and up the next: an fma then shares an operand
+// with the one before, also where the column changes, and on sm_90 ptxas places all the others without bank conflicts
+// (2 in 128 fma; in two halves of the rows it were 21: docs/decisions/0010).
+VDN_DEVICE void turn_rank1(TurnTile& tile, const TurnOperands& x, int first, int last) {
   VDN_UNROLL
-  for (int q = 0; q < kTurnColumns; ++q) {
+  for (int q = first; q < last; ++q) {
     if (q % 2 == 0)
       arch::ffma2_row(tile.acc[q], turn_column(x, q), x.rows);
     else
       arch::ffma2_row_back(tile.acc[q], turn_column(x, q), x.rows);
   }
 }
-// The last k of a step, which turns the tile by a column: each takes the place of the one before.
-VDN_DEVICE void turn_last(TurnTile& tile, const TurnOperands& x) {
+// The last k of a step, which turns the tile by a column: each takes the place of the one before. The columns of the
+// next step are there early, and `publish` may have them.
+template <class Publish>
+VDN_DEVICE void turn_last(TurnTile& tile, const TurnOperands& x, Publish publish) {
   arch::Pair first[kTurnPairs];
   VDN_UNROLL
   for (int q = 0; q < kTurnColumns; ++q) {
     VDN_UNROLL
     for (int u = 0; u < kTurnPairs; ++u)
       (q == 0 ? first[u] : tile.acc[q - 1][u]) = arch::ffma2(tile.acc[q][u], turn_column(x, q), x.rows[u]);
+    if (q == 1) publish();
   }
   VDN_UNROLL
   for (int u = 0; u < kTurnPairs; ++u) tile.acc[kTurnColumns - 1][u] = first[u];
 }
 
 // tile(row, q) += sum over k = 0..7 of rows[k][row] * columns[k][q], straight. `rows` and `columns` point at this
-// thread's first word in panel row 0; the pitches are in words; `x` holds the rows' operands of k = 0.
-template <int kRowPitch, int kColumnPitch>
-VDN_DEVICE void turn_update(TurnTile& tile, TurnOperands& x, const float* rows, const float* columns) {
-  turn_columns(x, columns);
+// thread's first word in panel row 0; the pitches are in words; `x` holds the rows' operands of k = 0. `publish`: see
+// turn_last.
+template <int kRowPitch, int kColumnPitch, class Publish>
+VDN_DEVICE void turn_update(TurnTile& tile, TurnOperands& x, const float* rows, const float* columns, Publish publish) {
+  turn_columns(x, columns, 0, kTurnGroups);
+  // By 32-bit addresses from k: moving pointers would stand in the loads' way, whose addresses are read late.
+  const arch::SharedCursor row = arch::shared_cursor(rows), column = arch::shared_cursor(columns);
   VDN_NO_UNROLL
-  for (int k = 0; k + 1 < kStep; ++k) {
-    turn_rank1(tile, x);
-    rows += kRowPitch;
-    columns += kColumnPitch;
-    turn_columns(x, columns);
-    turn_rows(x, rows);
+  for (int k = 1; k < kStep; ++k) {
+    turn_rank1(tile, x, 0, kTurnColumns / 2);
+    turn_columns(x, arch::shared_place(column, k * kColumnPitch), 0, kTurnGroups / 2);
+    arch::keep_order();  // else all loads wait for the end
+    turn_rank1(tile, x, kTurnColumns / 2, kTurnColumns);
+    turn_rows(x, arch::shared_place(row, k * kRowPitch));
+    turn_columns(x, arch::shared_place(column, k * kColumnPitch), kTurnGroups / 2, kTurnGroups);
   }
-  turn_last(tile, x);
+  turn_last(tile, x, publish);
 }
 
 }  // namespace vdn_delta::tile

@@ -26,9 +26,9 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 MACHINES = ["80", "86", "89", "90", "90a", "100a", "103a", "120f"]
-# Bytes of stack frame. For sm_100f and sm_103a, as for the others, ptxas 13.0 needs none; for sm_100a it keeps one word
-# of single, the thread's number, in memory.
-STACK = {"100a": 8}
+# Bytes of stack frame. For sm_100f, which the library is built for, and for sm_103a, as for the others, ptxas 13.0 needs
+# none; for sm_100a it keeps four words of single in memory.
+STACK = {"100a": 16}
 LIMIT = 60.0  # seconds: the time that SGLang's test of this op grants in all
 ALLOWED = re.compile(r"cuda_runtime\.h|[a-z_]+|tvm/ffi/[a-z_/]+\.h")
 

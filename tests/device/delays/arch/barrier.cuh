@@ -11,11 +11,11 @@
 
 namespace vdn_delta::arch {
 
-template <int id, int threads>
-VDN_DEVICE void barrier_sync() {
+template <int threads>
+VDN_DEVICE void barrier_sync(int id) {
   jitter();
   warp_sync();  // whole warps are called for
-  barrier_sync_at_once<id, threads>();
+  barrier_sync_at_once<threads>(id);
 }
 
 }  // namespace vdn_delta::arch

@@ -7,8 +7,8 @@
 
 namespace vdn_delta::arch {
 
-template <int id, int threads>
-void barrier_sync(Where where = here()) {
+template <int threads>
+void barrier_sync(int id, Where where = here()) {
   machine().barrier_sync(id, threads, where);
 }
 inline void cta_sync(Where where = here()) { machine().barrier_sync(0, 0, where); }

@@ -19,6 +19,8 @@ namespace vdn_delta::arch {
 
 inline float ffma(float a, float b, float c) { return std::fma(a, b, c); }
 
+constexpr bool kPackedFma = true;
+
 // The low half is x.
 struct Pair {
   std::uint64_t bits;

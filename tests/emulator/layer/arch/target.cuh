@@ -33,6 +33,7 @@ inline int thread_index() { return machine().thread_index(); }
 inline int block_index() { return machine().block_index(); }
 inline int block_count() { return machine().block_count(); }
 inline int opaque(int x) { return x; }
+inline void stay_branch() {}
 
 template <class Smem>
 Smem& dynamic_shared() {
@@ -40,7 +41,7 @@ Smem& dynamic_shared() {
 }
 
 constexpr bool kHasClusters = true;
-constexpr bool kHasLargeShared = true;
+inline void keep_order() {}
 inline void refuse(Where = here()) {}  // of no emulated machine
 
 inline void wait_for_predecessor() { machine().wait_for_predecessor(); }

@@ -37,6 +37,18 @@ inline void store_shared2(float* p, float2 v, Where where = here()) { detail::st
 inline void store_shared4(float* p, float4 v, Where where = here()) { detail::store_shared(p, v, where); }
 inline void store_shared(int* p, int v, Where where = here()) { detail::store_shared(p, v, where); }
 
+struct SharedCursor {
+  const float* place;
+};
+inline SharedCursor shared_cursor(const float* p) { return {p}; }
+inline const float* shared_place(SharedCursor c, int words = 0) { return c.place + words; }
+template <int words>
+void advance(SharedCursor& c) {
+  c.place += words;
+}
+inline bool operator!=(SharedCursor a, SharedCursor b) { return a.place != b.place; }
+inline float* opaque_shared(float* p) { return p; }
+
 inline float component(const float4& lo, const float4& hi, int i) {
   const float4& v = i < 4 ? lo : hi;
   return i % 4 == 0 ? v.x : i % 4 == 1 ? v.y : i % 4 == 2 ? v.z : v.w;
