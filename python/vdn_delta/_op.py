@@ -395,7 +395,7 @@ def vdn_delta_factors(
     """Returns T = diag(alpha) (I + a_scale A)^-1 and J = b_scale B (I + a_scale A)^-1, for each matrix of a batch.
 
     A and B have shape (..., 128, 128), alpha has shape (..., 128): fp32, contiguous, on one device, CUDA or CPU. Only
-    the lower triangle of A is read. On a CUDA device the call enqueues one kernel on the current stream and returns; it
+    the lower triangle of A counts. On a CUDA device the call enqueues one kernel on the current stream and returns; it
     neither synchronizes nor allocates anything but T and J. On the CPU it uses torch.get_num_threads() threads.
 
     variant: "auto", "pair", "single" or "compact", the GPU kernel to use; the bits are the same.
