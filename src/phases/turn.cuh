@@ -28,26 +28,29 @@ struct TurnThread {
 };
 
 // A step's columns, at place 0, are published...
-VDN_DEVICE void turn_publish(const tile::TurnTile& tile, TurnThread me, RowPanel& panel) {
-  float* out = panel.word + me.c * kRowPitch + me.h * tile::kTurnRows;
+template <int pairs>
+VDN_DEVICE void turn_publish(const tile::TurnTileOf<pairs>& tile, TurnThread me, RowPanel& panel) {
+  float* out = panel.word + me.c * kRowPitch + me.h * 2 * pairs;
   VDN_UNROLL
-  for (int row = 0; row < tile::kTurnRows; ++row) arch::store_shared(out + row, tile::turn_element(tile, row, 0));
+  for (int row = 0; row < 2 * pairs; ++row) arch::store_shared(out + row, tile::turn_element(tile, row, 0));
 }
 // ... and taken out of the warp's rows.
-VDN_DEVICE void turn_take(tile::TurnTile& tile) {
+template <int pairs>
+VDN_DEVICE void turn_take(tile::TurnTileOf<pairs>& tile) {
   VDN_UNROLL
-  for (int u = 0; u < tile::kTurnPairs; ++u) tile.acc[0][u] = arch::make_pair(0.0f, 0.0f);
+  for (int u = 0; u < pairs; ++u) tile.acc[0][u] = arch::make_pair(0.0f, 0.0f);
 }
 
 // The rows' operands of the first k, which do not wait for H.
-VDN_DEVICE void turn_rows(tile::TurnOperands& x, TurnThread me, const RowPanel& panel) {
-  tile::turn_rows(x, panel.word + me.h * tile::kTurnRows);
+template <int pairs>
+VDN_DEVICE void turn_rows(tile::TurnOperandsOf<pairs>& x, TurnThread me, const RowPanel& panel) {
+  tile::turn_rows(x, panel.word + me.h * 2 * pairs);
 }
 // The update; `publish` is called as soon as the columns of the next step are at place 0.
-template <class Publish>
-VDN_DEVICE void turn_update(tile::TurnTile& tile, tile::TurnOperands& x, TurnThread me, const RowPanel& panel,
-                            const HPanel& h, Publish publish) {
-  tile::turn_update<kRowPitch, kHPitch>(tile, x, panel.word + me.h * tile::kTurnRows, h.word + me.c * 4, publish);
+template <int pairs, class Publish>
+VDN_DEVICE void turn_update(tile::TurnTileOf<pairs>& tile, tile::TurnOperandsOf<pairs>& x, TurnThread me,
+                            const RowPanel& panel, const HPanel& h, Publish publish) {
+  tile::turn_update<kRowPitch, kHPitch>(tile, x, panel.word + me.h * 2 * pairs, h.word + me.c * 4, publish);
 }
 
 // If `out`, puts J into the warp's part of the stage; if `in`, fills the registers with b B from there. Each thread
@@ -72,12 +75,43 @@ VDN_DEVICE void turn_exchange(tile::TurnTile& tile, TurnThread me, bool in, bool
 }
 
 // What a bad pivot makes of the matrix.
-VDN_DEVICE void turn_spoil(tile::TurnTile& tile) {
+template <int pairs>
+VDN_DEVICE void turn_spoil(tile::TurnTileOf<pairs>& tile) {
   const arch::Pair nan = arch::make_pair(arch::quiet_nan(), arch::quiet_nan());
   VDN_UNROLL
   for (int q = 0; q < tile::kTurnColumns; ++q) {
     VDN_UNROLL
-    for (int u = 0; u < tile::kTurnPairs; ++u) tile.acc[q][u] = nan;
+    for (int u = 0; u < pairs; ++u) tile.acc[q][u] = nan;
+  }
+}
+
+// b B's rows straight into the registers, and J's straight out, by 4-byte accesses: of the last matrix, behind which
+// nothing is to be overlapped. All loads first: one latency for them.
+template <int pairs>
+VDN_DEVICE void turn_load(tile::TurnTileOf<pairs>& tile, TurnThread me, const float* B, float b_scale) {
+  const float* mine = B + me.h * 2 * pairs * kDim + me.c;
+  VDN_UNROLL
+  for (int q = 0; q < tile::kTurnColumns; ++q) {
+    VDN_UNROLL
+    for (int u = 0; u < pairs; ++u) {
+      const float* at = mine + 2 * u * kDim + kTurnCycle * q;
+      tile.acc[q][u] = arch::make_pair(arch::load_global(at), arch::load_global(at + kDim));
+    }
+  }
+  VDN_UNROLL
+  for (int q = 0; q < tile::kTurnColumns; ++q) {
+    VDN_UNROLL
+    for (int u = 0; u < pairs; ++u) tile.acc[q][u] = arch::fmul2(b_scale, arch::pair_values(tile.acc[q][u]));
+  }
+}
+template <int pairs>
+VDN_DEVICE void turn_store(const tile::TurnTileOf<pairs>& tile, TurnThread me, float* J) {
+  float* mine = J + me.h * 2 * pairs * kDim + me.c;
+  VDN_UNROLL
+  for (int q = 0; q < tile::kTurnColumns; ++q) {
+    VDN_UNROLL
+    for (int row = 0; row < 2 * pairs; ++row)
+      arch::store_global(mine + row * kDim + kTurnCycle * q, tile::turn_element(tile, row, q));
   }
 }
 

@@ -27,11 +27,29 @@ VDN_DEVICE bool can_bulk_copy(const float* in, const float* out) {
 }
 
 // The matrices of this CTA are count = 0, 1, ..., of which each team has every second one.
+//
+// Where the last wave fills at most half of the CTAs, two do each of its matrices, b and b + rest: both the whole
+// sweep, and each half of B's rows. The first stores T and info.
+struct Share {
+  int waves, rest;  // full waves; matrices of the last, partial one if two CTAs share each, else 0
+  VDN_DEVICE explicit Share(const Params& params) {
+    const unsigned n = static_cast<unsigned>(params.n), ctas = static_cast<unsigned>(arch::block_count());  // n <= 2^30
+    waves = static_cast<int>(n / ctas);
+    const int left = static_cast<int>(n % ctas);
+    rest = waves > 0 && 2 * left <= arch::block_count() ? left : 0;
+  }
+  VDN_DEVICE bool shared(int count) const { return rest > 0 && count == waves; }
+  VDN_DEVICE bool second(int count) const { return shared(count) && arch::block_index() >= rest; }
+};
 VDN_DEVICE int cta_matrices(const Params& params) {
-  const int n = static_cast<int>(params.n);  // at most 2^30
+  const int n = static_cast<int>(params.n);
+  const Share share(params);
+  if (share.rest > 0) return share.waves + (arch::block_index() < 2 * share.rest ? 1 : 0);
   return (n - arch::block_index() + arch::block_count() - 1) / arch::block_count();
 }
-VDN_DEVICE int matrix_of(int count) { return arch::block_index() + count * arch::block_count(); }
+VDN_DEVICE int matrix_of(const Share& share, int count) {
+  return arch::block_index() + count * arch::block_count() - (share.second(count) ? share.rest : 0);
+}
 
 VDN_DEVICE void sweep_staged(int team) { arch::barrier_sync<kStagedThreads>(kStaged + team); }
 VDN_DEVICE void sweep_solved(int team) { arch::barrier_sync<kSolvedThreads>(kSolved + team); }
@@ -56,6 +74,7 @@ struct RingPlace {
 // A -> X -> T. The stage goes from team to team: turn `count` takes A of `count` out and puts T of count - 2 in; there
 // are kTeams more turns than matrices.
 VDN_DEVICE void sweep_role(Smem& smem, const Params& params, int team, int thread) {
+  const Share share(params);
   const int total = cta_matrices(params);
   Team& mine = smem.team[team];
   tile::SweepTile tile;
@@ -73,7 +92,7 @@ VDN_DEVICE void sweep_role(Smem& smem, const Params& params, int team, int threa
     {
       const bool in = count < total, out = count >= kTeams, bulk = can_bulk_copy(params.A, params.T);
       const int parity = count / kTeams % 2;
-      const int m = matrix_of(count), before = m - kTeams * arch::block_count();
+      const int m = matrix_of(share, count), before = matrix_of(share, count - kTeams);
       if (in)
         arch::store_shared(mine.alpha[parity] + thread,
                            arch::load_global(params.alpha + static_cast<std::int64_t>(m) * kDim + thread));
@@ -95,14 +114,15 @@ VDN_DEVICE void sweep_role(Smem& smem, const Params& params, int team, int threa
         arch::fence_before_bulk_copy();
         if (last) {  // the last T: nothing else is left to do, so all four warps copy
           sweep_staged(team);
-          if (thread % 32 == 0) {
+          if (thread % 32 == 0 && !share.second(count - kTeams)) {
             phases::sweep_bulk_store(smem.sweep_stage, params.T + matrix_offset(before), thread / 32, kSweepWarps);
             arch::bulk_store_wait_read();
           }
         }
       } else if (out) {
         sweep_staged(team);
-        phases::sweep_word_store(thread, smem.sweep_stage, params.T + matrix_offset(before));
+        if (!share.second(count - kTeams))
+          phases::sweep_word_store(thread, smem.sweep_stage, params.T + matrix_offset(before));
       }
       if (!last) arch::mbarrier_arrive(&smem.t_ready);
       if (!in) break;
@@ -140,6 +160,7 @@ VDN_DEVICE void sweep_role(Smem& smem, const Params& params, int team, int threa
 // 6: A into the sweep's stage and T out of it, one thread; it hands the stage from turn to turn. Where the copy engine
 // cannot be used, that is all.
 VDN_DEVICE void copy_role(Smem& smem, const Params& params) {
+  const Share share(params);
   const int total = cta_matrices(params);
   const bool bulk = can_bulk_copy(params.A, params.T);
   // The last turn copies by itself. A turn without A and T, the second of a CTA with one matrix, is left out.
@@ -148,14 +169,15 @@ VDN_DEVICE void copy_role(Smem& smem, const Params& params) {
     if (count < total || count >= kTeams) {
       arch::mbarrier_wait(&smem.t_ready, count % 2);  // A of this turn is out of the stage, T is in it
       if (bulk && count >= kTeams) {
-        phases::sweep_bulk_store(smem.sweep_stage, params.T + matrix_offset(matrix_of(count - kTeams)), 0, 1);
+        phases::sweep_bulk_store(smem.sweep_stage, params.T + matrix_offset(matrix_of(share, count - kTeams)), 0, 1);
         arch::bulk_store_wait_read();
       }
     }
     Team& next = smem.team[(count + 1) % kTeams];
     if (bulk && count + 1 < total) {
       arch::mbarrier_arrive_expect(&next.a_ready, phases::kSweepBytes);
-      phases::sweep_bulk_load(smem.sweep_stage, params.A + matrix_offset(matrix_of(count + 1)), 0, 1, &next.a_ready);
+      phases::sweep_bulk_load(smem.sweep_stage, params.A + matrix_offset(matrix_of(share, count + 1)), 0, 1,
+                              &next.a_ready);
     } else {
       arch::mbarrier_arrive(&next.a_ready);  // no more input, or not by copies, but the stage is free
     }
@@ -165,12 +187,13 @@ VDN_DEVICE void copy_role(Smem& smem, const Params& params) {
 // 2: the pivot blocks of a team's matrices, one step ahead of it.
 VDN_DEVICE void pivot_role(Smem& smem, const Params& params, int team, int lane) {
   Team& mine = smem.team[team];
+  const Share share(params);
   const int turns = kSteps * ((cta_matrices(params) - team + kTeams - 1) / kTeams);
   VDN_NO_UNROLL
   for (int turn = 0; turn < turns; ++turn) {
     if (turn > 0) arch::mbarrier_wait(&mine.panel_ready, (turn - 1) & 1);
     const int s = turn & (kSteps - 1), count = team + static_cast<int>(static_cast<unsigned>(turn) / kSteps) * kTeams;
-    const int m = matrix_of(count);
+    const int m = matrix_of(share, count);
     int* flag = &smem.bad[count & (kBadRing - 1)];
     int bad = 0;
     phases::PivotPair block;
@@ -186,28 +209,52 @@ VDN_DEVICE void pivot_role(Smem& smem, const Params& params, int team, int lane)
     bad = phases::pivot_bad(pivots, kStep * s + 1, bad);
     if (lane == 0) {
       arch::store_shared(flag, bad);
-      if (s + 1 == kSteps && params.info != nullptr) arch::store_global(params.info + m, bad);
+      if (s + 1 == kSteps && params.info != nullptr && !share.second(count)) arch::store_global(params.info + m, bad);
     }
     arch::mbarrier_arrive(&mine.panel_ready);
   }
 }
 
+// The 16 steps of a matrix; `aside` is called in step kPrefetchStep.
+template <int pairs, class Aside>
+VDN_DEVICE void inject_steps(Smem& smem, tile::TurnTileOf<pairs>& tile, int warp, int lane, RingPlace& at,
+                             Aside aside) {
+  phases::turn_publish(tile, phases::TurnThread(arch::opaque(lane)), smem.row[warp][0]);
+  VDN_NO_UNROLL
+  for (int s = 0; s < kSteps; ++s) {
+    phases::turn_take(tile);
+    arch::warp_sync();
+    if (s == kPrefetchStep) aside();
+    tile::TurnOperandsOf<pairs> x;
+    phases::RowPanel& panel = smem.row[warp][s % 2];
+    phases::turn_rows(x, phases::TurnThread(arch::opaque(lane)), panel);
+    arch::mbarrier_wait(&smem.h_ready[at.place], at.round);
+    phases::turn_update(tile, x, phases::TurnThread(arch::opaque(lane)), panel, smem.h[at.place], [&] {
+      // H has been read. Behind the last step nobody wants what is published.
+      arch::mbarrier_arrive(&smem.h_free[at.place]);
+      phases::turn_publish(tile, phases::TurnThread(arch::opaque(lane)), smem.row[warp][(s + 1) % 2]);
+    });
+    at.advance<1>();
+  }
+}
+
 // 5: B -> J, behind the sweep by as much as the ring of panels holds.
 VDN_DEVICE void inject_role(Smem& smem, const Params& params, int warp, int lane) {
+  const Share share(params);
   const int total = cta_matrices(params);
   const bool bulk = can_bulk_copy(params.B, params.J);
   // Found anew where they are wanted: the steps leave no registers to keep them in.
   const auto stage = [&]() -> phases::TurnStage& { return smem.inject_stage[arch::opaque(warp)]; };
   const auto b_ready = [&] { return &smem.b_ready[arch::opaque(warp)]; };
   const auto rows = [&](int count) {
-    return matrix_offset(matrix_of(arch::opaque(count))) + arch::opaque(warp) * phases::kTurnWords;
+    return matrix_offset(matrix_of(share, arch::opaque(count))) + arch::opaque(warp) * phases::kTurnWords;
   };
   tile::TurnTile tile;
   RingPlace at(0);
   if (bulk && lane == 0) phases::turn_bulk_load(stage(), params.B + rows(0), b_ready());
   VDN_NO_UNROLL
   for (int count = 0;; ++count) {
-    const bool in = count < total, out = count > 0;
+    const bool out = count > 0, in = count < total && !share.shared(count);
     if (in) {
       if (bulk) {
         arch::mbarrier_wait(b_ready(), count % 2);
@@ -233,26 +280,25 @@ VDN_DEVICE void inject_role(Smem& smem, const Params& params, int warp, int lane
       }
     }
     if (!in) break;
-    phases::turn_publish(tile, phases::TurnThread(arch::opaque(lane)), smem.row[warp][0]);
-    VDN_NO_UNROLL
-    for (int s = 0; s < kSteps; ++s) {
-      phases::turn_take(tile);
-      arch::warp_sync();
-      if (s == kPrefetchStep && bulk && lane == 0) {
-        arch::bulk_store_wait_read();  // frees the stage for the next B, or for the last J
-        if (count + 1 < total) phases::turn_bulk_load(stage(), params.B + rows(count + 1), b_ready());
-      }
-      tile::TurnOperands x;
-      phases::RowPanel& panel = smem.row[warp][s % 2];
-      phases::turn_rows(x, phases::TurnThread(arch::opaque(lane)), panel);
-      arch::mbarrier_wait(&smem.h_ready[at.place], at.round);
-      phases::turn_update(tile, x, phases::TurnThread(arch::opaque(lane)), panel, smem.h[at.place], [&] {
-        // H has been read. Behind the last step nobody wants what is published.
-        arch::mbarrier_arrive(&smem.h_free[at.place]);
-        phases::turn_publish(tile, phases::TurnThread(arch::opaque(lane)), smem.row[warp][(s + 1) % 2]);
-      });
-      at.advance<1>();
+    inject_steps(smem, tile, warp, lane, at, [&] {
+      if (!bulk || lane != 0) return;
+      arch::bulk_store_wait_read();  // frees the stage for the next B, or for the last J
+      if (count + 1 < total && !share.shared(count + 1))
+        phases::turn_bulk_load(stage(), params.B + rows(count + 1), b_ready());
+    });
+  }
+  if (total > share.waves && share.rest > 0) {  // the shared matrix: 16 rows for each warp, without the stage
+    constexpr int kPairs = tile::kTurnPairs / 2;
+    const std::int64_t mine = matrix_offset(matrix_of(share, share.waves)) +
+                              (kInjectWarps * (share.second(share.waves) ? 1 : 0) + warp) * (phases::kTurnWords / 2);
+    tile::TurnTileOf<kPairs> half;
+    phases::turn_load(half, phases::TurnThread(arch::opaque(lane)), params.B + mine, params.b_scale);
+    inject_steps(smem, half, warp, lane, at, [] {});
+    if (arch::load_shared(&smem.bad[share.waves % kBadRing]) != 0) {
+      arch::stay_branch();
+      phases::turn_spoil(half);
     }
+    phases::turn_store(half, phases::TurnThread(arch::opaque(lane)), params.J + mine);
   }
   if (bulk && lane == 0) arch::bulk_store_wait_read();
 }

@@ -21,32 +21,40 @@ constexpr int kTurnPairs = kTurnRows / 2;
 constexpr int kTurnColumns = kDim / kTurnCycle;  // 16
 constexpr int kTurnGroups = kTurnColumns / 4;    // of four columns: a 16-byte word
 
-struct TurnTile {
-  arch::Pair acc[kTurnColumns][kTurnPairs];  // [column][pair of rows]
+template <int pairs>
+struct TurnTileOf {
+  arch::Pair acc[kTurnColumns][pairs];  // [column][pair of rows]
 };
+using TurnTile = TurnTileOf<kTurnPairs>;
 
-VDN_DEVICE float turn_element(const TurnTile& tile, int row, int q) {
+template <int pairs>
+VDN_DEVICE float turn_element(const TurnTileOf<pairs>& tile, int row, int q) {
   const float2 v = arch::pair_values(tile.acc[q][row / 2]);
   return row % 2 == 0 ? v.x : v.y;
 }
 
 // The operands of one k: the rows', in pairs, and the columns'.
-struct TurnOperands {
-  float2 rows[kTurnPairs];
+template <int pairs>
+struct TurnOperandsOf {
+  float2 rows[pairs];
   float4 columns[kTurnGroups];
 };
-VDN_DEVICE void turn_rows(TurnOperands& x, const float* rows) {
+using TurnOperands = TurnOperandsOf<kTurnPairs>;
+template <int pairs>
+VDN_DEVICE void turn_rows(TurnOperandsOf<pairs>& x, const float* rows) {
   VDN_UNROLL
-  for (int g = 0; g < kTurnPairs / 2; ++g) {
+  for (int g = 0; g < pairs / 2; ++g) {
     const float4 four = arch::load_shared4(rows + 4 * g);
     x.rows[2 * g] = make_float2(four.x, four.y), x.rows[2 * g + 1] = make_float2(four.z, four.w);
   }
 }
-VDN_DEVICE void turn_columns(TurnOperands& x, const float* columns, int first, int last) {
+template <int pairs>
+VDN_DEVICE void turn_columns(TurnOperandsOf<pairs>& x, const float* columns, int first, int last) {
   VDN_UNROLL
   for (int g = first; g < last; ++g) x.columns[g] = arch::load_shared4(columns + g * 4 * kTurnCycle);
 }
-VDN_DEVICE float turn_column(const TurnOperands& x, int q) {
+template <int pairs>
+VDN_DEVICE float turn_column(const TurnOperandsOf<pairs>& x, int q) {
   const float4& four = x.columns[q / 4];
   return q % 4 == 0 ? four.x : q % 4 == 1 ? four.y : q % 4 == 2 ? four.z : four.w;
 }
@@ -54,7 +62,8 @@ VDN_DEVICE float turn_column(const TurnOperands& x, int q) {
 // One k and some columns, a column of the tile after the other, down one and up the next: an fma then shares an operand
 // with the one before, also where the column changes, and on sm_90 ptxas places all the others without bank conflicts
 // (2 in 128 fma; in two halves of the rows it were 21: docs/decisions/0010).
-VDN_DEVICE void turn_rank1(TurnTile& tile, const TurnOperands& x, int first, int last) {
+template <int pairs>
+VDN_DEVICE void turn_rank1(TurnTileOf<pairs>& tile, const TurnOperandsOf<pairs>& x, int first, int last) {
   VDN_UNROLL
   for (int q = first; q < last; ++q) {
     if (q % 2 == 0)
@@ -65,25 +74,26 @@ VDN_DEVICE void turn_rank1(TurnTile& tile, const TurnOperands& x, int first, int
 }
 // The last k of a step, which turns the tile by a column: each takes the place of the one before. The columns of the
 // next step are there early, and `publish` may have them.
-template <class Publish>
-VDN_DEVICE void turn_last(TurnTile& tile, const TurnOperands& x, Publish publish) {
-  arch::Pair first[kTurnPairs];
+template <int pairs, class Publish>
+VDN_DEVICE void turn_last(TurnTileOf<pairs>& tile, const TurnOperandsOf<pairs>& x, Publish publish) {
+  arch::Pair first[pairs];
   VDN_UNROLL
   for (int q = 0; q < kTurnColumns; ++q) {
     VDN_UNROLL
-    for (int u = 0; u < kTurnPairs; ++u)
+    for (int u = 0; u < pairs; ++u)
       (q == 0 ? first[u] : tile.acc[q - 1][u]) = arch::ffma2(tile.acc[q][u], turn_column(x, q), x.rows[u]);
     if (q == 1) publish();
   }
   VDN_UNROLL
-  for (int u = 0; u < kTurnPairs; ++u) tile.acc[kTurnColumns - 1][u] = first[u];
+  for (int u = 0; u < pairs; ++u) tile.acc[kTurnColumns - 1][u] = first[u];
 }
 
 // tile(row, q) += sum over k = 0..7 of rows[k][row] * columns[k][q], straight. `rows` and `columns` point at this
 // thread's first word in panel row 0; the pitches are in words; `x` holds the rows' operands of k = 0. `publish`: see
 // turn_last.
-template <int kRowPitch, int kColumnPitch, class Publish>
-VDN_DEVICE void turn_update(TurnTile& tile, TurnOperands& x, const float* rows, const float* columns, Publish publish) {
+template <int kRowPitch, int kColumnPitch, int pairs, class Publish>
+VDN_DEVICE void turn_update(TurnTileOf<pairs>& tile, TurnOperandsOf<pairs>& x, const float* rows, const float* columns,
+                            Publish publish) {
   turn_columns(x, columns, 0, kTurnGroups);
   // By 32-bit addresses from k: moving pointers would stand in the loads' way, whose addresses are read late.
   const arch::SharedCursor row = arch::shared_cursor(rows), column = arch::shared_cursor(columns);
