@@ -30,8 +30,8 @@ VDN_DEVICE int opaque(int x) {
 // In a branch: keeps it one. The compiler else makes selects of a short branch, which are executed, taken or not.
 VDN_DEVICE void stay_branch() { asm volatile(""); }
 
-// A place in the code over which the assembler moves nothing. Counted by hardware profilers as an event; no other
-// effect. https://docs.nvidia.com/cuda/parallel-thread-execution/ "pmevent"
+// A place in the code over which the assembler moves no memory access. Counted by hardware profilers as an event; no
+// other effect. https://docs.nvidia.com/cuda/parallel-thread-execution/ "pmevent"
 VDN_DEVICE void keep_order() { asm volatile("pmevent 0;"); }
 
 // The CTA's dynamic shared memory, as the one struct that a kernel's smem.h declares.

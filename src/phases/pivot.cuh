@@ -2,13 +2,14 @@
 //
 // The serial chain: each step's 8 x 8 pivot block, by one warp, one step ahead of the sweep team.
 //
-// Scope: one warp. Reads the diagonal block as the sweep team published it one step early, the C panel and the block of
-// the turn before; writes W = L^-1 and 1 / d of S = L D L^T. Entry and exit: nothing in registers.
+// Scope: one warp. pivot_form reads the diagonal block as the sweep team published it one step early, the C panel and
+// the block of the turn before, and leaves S in registers; pivot_factor writes W = L^-1 and 1 / d of S = L D L^T and
+// leaves the pivots, which pivot_bad looks at.
 //
 // Mathematics. S_(s+1) = S' - G D^-1 G^T with S' the block before step s, G = C W^T its eight rows of step s; then
 // elimination of [S | I] in place: after column k, rows below it have their multiplier's negative in column k, and at
 // the end the strict lower triangle holds W. Lane (row, t) = (lane / 4, lane % 4) holds columns 2 t and 2 t + 1 of row
-// `row`. Cost: about 350 instructions.
+// `row`. Cost: about 300 instructions.
 #pragma once
 
 #include <cfloat>

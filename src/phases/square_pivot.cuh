@@ -1,20 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The serial chain for latency: each step's 8 x 8 pivot block by one warp, one step ahead of the sweep team. The same
-// sums as phases/pivot.cuh, in fewer instructions.
+// A pivot block before its elimination, where C lies row by row (pair, compact): the sums of pivot_form
+// (phases/pivot.cuh, which has the rest of the chain) on 16-byte loads.
 //
-// Scope: one warp. Block 0 comes from pivot_load (phases/pivot.cuh).
-// Reads: the diagonal block as the sweep team published it one step early, the C panel, the pivot block before.
-// Writes: W = L^-1 and 1 / d of S = L D L^T; the scratch in which the lanes exchange G.
-// Entry: nothing in registers for square_form, S for pivot_factor. Exit: S; the pivots and their reciprocals, which
-// pivot_bad looks at.
+// Scope: one warp, one step ahead of the sweep team. Reads: the diagonal block as the sweep team published it one step
+// early, the C panel, the pivot block before. Writes: the scratch in which the lanes exchange G. Exit: S in registers.
 //
 // Mathematics and the lanes' shares: those of phases/pivot.cuh.
-// Cost: square_form 251 clocks, pivot_factor 1184 at N = 1 (bench --timeline, an H200); beside two warps of the sweep
-// on its scheduler an instruction takes some eight clocks (docs/decisions/0007).
+// Cost: 251 clocks, pivot_factor behind it 1184, at N = 1 (bench --timeline, an H200); beside two warps of the sweep on
+// its scheduler an instruction takes some eight clocks (docs/decisions/0007).
 #pragma once
-
-#include <cfloat>
 
 #include "arch/barrier.cuh"
 #include "arch/ffma2.cuh"

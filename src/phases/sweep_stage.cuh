@@ -20,7 +20,7 @@ namespace vdn_delta::phases {
 
 constexpr int sweep_row_words(int row) {
   return (row / kColumnCycle + 1) * kColumnCycle;
-}  // up to the diagonal's block
+}  // up to the end of the diagonal's block
 
 // If `out`, puts T = diag(alpha) X into the stage; fills the registers with I + a A from it, or, if A is not there,
 // with anything. Each thread takes its own elements of A out before it puts T's in their place; T's upper triangle
@@ -69,7 +69,7 @@ VDN_DEVICE void sweep_spoil(tile::SweepTile& tile) {
 
 // By the copy engine, two rows at a time since there is a gap behind each two: pairs first, first + every, ... by one
 // thread. All addresses are multiples of 16 bytes. Of the threads that share a matrix, one expects all its bytes. Of
-// the first row of a pair all is read, of the second what is up to the diagonal's block of 16.
+// the first row of a pair all is read, of the second what is up to the end of the diagonal's block of 16.
 constexpr int kSweepPairs = kDim / 2;
 constexpr int kBlockPairs = kColumnCycle / 2;  // of which all are of a length
 // The sum over all pairs: kBlockPairs each of 128 + 16, 128 + 32, ..., 128 + 128 words.

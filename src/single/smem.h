@@ -11,7 +11,8 @@
 //   diag[s % 2]    sweep team after step s - 2      pivot warp of step s              the same, of step s
 //   pivot[s % 2]   pivot warp of step s             sweep team and the next pivot     the same, of step s + 1
 //                                                   warp, step s
-//   row[w][s % 2]  injection warp w, step s         the same warp, step s             two steps later
+//   row[w][s % 2]  injection warp w at the end of   the same warp, step s             at the end of step s + 1
+//                  step s - 1
 //   scratch[w]     pivot warp w                     the same warp                     within a step
 //   alpha[m/2 % 2] sweep team, matrix m             the same, at its end              matrix m + 4
 //   bad[m % 4]     pivot warp, each step of m       sweep and injection, at the end   matrix m + 4
@@ -49,9 +50,10 @@ struct alignas(128) Smem {
   phases::TurnStage inject_stage[kInjectWarps];
   phases::RowPanel row[kInjectWarps][2];
   int bad[kBadRing];
-  std::uint64_t h_ready[kPanels];  // the panel at this place is complete; arrivals: its team; waits: injection team
-  std::uint64_t h_free[kPanels];   // it has been used; arrivals: injection team; waits: the team of the next one here
-  std::uint64_t t_ready;           // arrivals: the sweep team whose turn it is, after its exchange; waits: copy warp
+  std::uint64_t
+      h_ready[kPanels];  // the panel at this place is complete; arrivals: its team; waits: injection, next team
+  std::uint64_t h_free[kPanels];  // it has been used; arrivals: injection team; waits: the team of the next one here
+  std::uint64_t t_ready;          // arrivals: the sweep team whose turn it is, after its exchange; waits: copy warp
   std::uint64_t b_ready[kInjectWarps];  // arrivals: 1 and the bytes of 32 rows of B; waits: that warp
 };
 constexpr int kPanelReadyArrivals = kSweepThreads + 32;

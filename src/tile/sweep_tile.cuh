@@ -5,8 +5,9 @@
 //
 // Thread (r, c), 0 <= r < 8 and 0 <= c < 16, holds the elements (r + 8 p, c + 16 q) with p >= 2 q: 72 of its 16 x 8, so
 // that 128 threads hold the lower triangle in equal shares. In the diagonal's blocks of 16 (p = 2 q and p = 2 q + 1)
-// only the elements on and below the diagonal belong to the triangle; the others are computed and never read. Elements
-// lie in pairs over q for the packed fma, but for those of which only the first is held.
+// only the elements on and below the diagonal belong to the triangle; the others are never read, and computed only
+// where that is simpler. Elements lie in pairs over q for the packed fma, but for those of which only the first is
+// held.
 //
 //              q  0 1   2 3   4 5   6 7
 //   p  0, 1     [D .]                      D: in a diagonal block. A pair with a D is block-summed: the eight products
