@@ -8,7 +8,7 @@
 
 namespace vdn_delta::arch {
 
-// All `threads` participants (a multiple of 32) arrive and wait. Called by whole warps; `id` is the same in all of them.
+// All `threads` participants (a multiple of 32) arrive and wait. Called by whole warps; `id` is the same in all.
 template <int threads>
 VDN_DEVICE void barrier_sync(int id) {
   asm volatile("barrier.cta.sync.aligned %0, %1;" ::"r"(id), "n"(threads) : "memory");
