@@ -68,21 +68,22 @@ VDN_DEVICE void run(const Params& params) {
     }
     arch::mbarrier_fence_init();  // each thread for what it has initialised
   }
+  const Share share(params);
   arch::cta_sync();
   arch::wait_for_predecessor();
   constexpr int kFirstOther = kInjectThreads + kTeams * kSweepThreads;
   if (thread < kInjectThreads) {  // 5
     arch::claim_registers<kInjectRegisters>();
-    inject_role(smem, params, thread / 32, thread % 32);
+    inject_role(smem, params, share, thread / 32, thread % 32);
   } else if (thread < kFirstOther) {  // 1, 3, 4
     arch::claim_registers<kSweepRegisters>();
-    sweep_role(smem, params, (thread - kInjectThreads) / kSweepThreads, thread % kSweepThreads);
+    sweep_role(smem, params, share, (thread - kInjectThreads) / kSweepThreads, thread % kSweepThreads);
   } else {
     arch::release_registers<kOtherRegisters>();
     if (thread < kFirstOther + kPivotThreads)  // 2
-      pivot_role(smem, params, (thread - kFirstOther) / 32, thread % 32);
+      pivot_role(smem, params, share, (thread - kFirstOther) / 32, thread % 32);
     else if (thread == kThreads - 32)  // 6
-      copy_role(smem, params);
+      copy_role(smem, params, share);
   }
 }
 

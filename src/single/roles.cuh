@@ -28,27 +28,24 @@ VDN_DEVICE bool can_bulk_copy(const float* in, const float* out) {
 
 // The matrices of this CTA are count = 0, 1, ..., of which each team has every second one.
 //
-// Where the last wave fills at most half of the CTAs, two do each of its matrices, b and b + rest: both the whole
-// sweep, and each half of B's rows. The first stores T and info.
+// A last wave that fills at most half of the CTAs is shared: two CTAs do each of its matrices, `left` apart, both the
+// whole sweep, and each half of B's rows. The first of the two stores T and info.
 struct Share {
-  int waves, rest;  // full waves; matrices of the last, partial one if two CTAs share each, else 0
+  int waves, left;  // full waves of matrices, and how many are left for the last one
+  bool halves;      // whether that is shared
   VDN_DEVICE explicit Share(const Params& params) {
     const unsigned n = static_cast<unsigned>(params.n), ctas = static_cast<unsigned>(arch::block_count());  // n <= 2^30
-    waves = static_cast<int>(n / ctas);
-    const int left = static_cast<int>(n % ctas);
-    rest = waves > 0 && 2 * left <= arch::block_count() ? left : 0;
+    const unsigned full = n / ctas;
+    waves = static_cast<int>(full);
+    left = static_cast<int>(n - full * ctas);
+    halves = waves > 0 && 2 * left <= arch::block_count();
   }
-  VDN_DEVICE bool shared(int count) const { return rest > 0 && count == waves; }
-  VDN_DEVICE bool second(int count) const { return shared(count) && arch::block_index() >= rest; }
+  VDN_DEVICE int total() const { return waves + (arch::block_index() < (halves ? 2 * left : left) ? 1 : 0); }
+  VDN_DEVICE bool shared(int count) const { return halves && count == waves; }
+  VDN_DEVICE bool second(int count) const { return shared(count) && arch::block_index() >= left; }
 };
-VDN_DEVICE int cta_matrices(const Params& params) {
-  const int n = static_cast<int>(params.n);
-  const Share share(params);
-  if (share.rest > 0) return share.waves + (arch::block_index() < 2 * share.rest ? 1 : 0);
-  return (n - arch::block_index() + arch::block_count() - 1) / arch::block_count();
-}
 VDN_DEVICE int matrix_of(const Share& share, int count) {
-  return arch::block_index() + count * arch::block_count() - (share.second(count) ? share.rest : 0);
+  return arch::block_index() + count * arch::block_count() - (share.second(count) ? share.left : 0);
 }
 
 VDN_DEVICE void sweep_staged(int team) { arch::barrier_sync<kStagedThreads>(kStaged + team); }
@@ -73,9 +70,8 @@ struct RingPlace {
 
 // A -> X -> T. The stage goes from team to team: turn `count` takes A of `count` out and puts T of count - 2 in; there
 // are kTeams more turns than matrices.
-VDN_DEVICE void sweep_role(Smem& smem, const Params& params, int team, int thread) {
-  const Share share(params);
-  const int total = cta_matrices(params);
+VDN_DEVICE void sweep_role(Smem& smem, const Params& params, const Share& share, int team, int thread) {
+  const int total = share.total();
   Team& mine = smem.team[team];
   tile::SweepTile tile;
   RingPlace at(static_cast<unsigned>(team) * kSteps);
@@ -159,9 +155,8 @@ VDN_DEVICE void sweep_role(Smem& smem, const Params& params, int team, int threa
 
 // 6: A into the sweep's stage and T out of it, one thread; it hands the stage from turn to turn. Where the copy engine
 // cannot be used, that is all.
-VDN_DEVICE void copy_role(Smem& smem, const Params& params) {
-  const Share share(params);
-  const int total = cta_matrices(params);
+VDN_DEVICE void copy_role(Smem& smem, const Params& params, const Share& share) {
+  const int total = share.total();
   const bool bulk = can_bulk_copy(params.A, params.T);
   // The last turn copies by itself. A turn without A and T, the second of a CTA with one matrix, is left out.
   VDN_NO_UNROLL
@@ -185,10 +180,9 @@ VDN_DEVICE void copy_role(Smem& smem, const Params& params) {
 }
 
 // 2: the pivot blocks of a team's matrices, one step ahead of it.
-VDN_DEVICE void pivot_role(Smem& smem, const Params& params, int team, int lane) {
+VDN_DEVICE void pivot_role(Smem& smem, const Params& params, const Share& share, int team, int lane) {
   Team& mine = smem.team[team];
-  const Share share(params);
-  const int turns = kSteps * ((cta_matrices(params) - team + kTeams - 1) / kTeams);
+  const int turns = kSteps * ((share.total() - team + kTeams - 1) / kTeams);
   VDN_NO_UNROLL
   for (int turn = 0; turn < turns; ++turn) {
     if (turn > 0) arch::mbarrier_wait(&mine.panel_ready, (turn - 1) & 1);
@@ -239,9 +233,8 @@ VDN_DEVICE void inject_steps(Smem& smem, tile::TurnTileOf<pairs>& tile, int warp
 }
 
 // 5: B -> J, behind the sweep by as much as the ring of panels holds.
-VDN_DEVICE void inject_role(Smem& smem, const Params& params, int warp, int lane) {
-  const Share share(params);
-  const int total = cta_matrices(params);
+VDN_DEVICE void inject_role(Smem& smem, const Params& params, const Share& share, int warp, int lane) {
+  const int total = share.total();
   const bool bulk = can_bulk_copy(params.B, params.J);
   // Found anew where they are wanted: the steps leave no registers to keep them in.
   const auto stage = [&]() -> phases::TurnStage& { return smem.inject_stage[arch::opaque(warp)]; };
@@ -287,7 +280,7 @@ VDN_DEVICE void inject_role(Smem& smem, const Params& params, int warp, int lane
         phases::turn_bulk_load(stage(), params.B + rows(count + 1), b_ready());
     });
   }
-  if (total > share.waves && share.rest > 0) {  // the shared matrix: 16 rows for each warp, without the stage
+  if (total > share.waves && share.halves) {  // the shared matrix: 16 rows for each warp, without the stage
     constexpr int kPairs = tile::kTurnPairs / 2;
     const std::int64_t mine = matrix_offset(matrix_of(share, share.waves)) +
                               (kInjectWarps * (share.second(share.waves) ? 1 : 0) + warp) * (phases::kTurnWords / 2);

@@ -50,8 +50,8 @@ struct alignas(128) Smem {
   phases::TurnStage inject_stage[kInjectWarps];
   phases::RowPanel row[kInjectWarps][2];
   int bad[kBadRing];
-  std::uint64_t
-      h_ready[kPanels];  // the panel at this place is complete; arrivals: its team; waits: injection, next team
+  std::uint64_t h_ready[kPanels];  // the panel at this place is complete; arrivals: its team; waits: injection team,
+                                   // and the other team before it begins a matrix
   std::uint64_t h_free[kPanels];  // it has been used; arrivals: injection team; waits: the team of the next one here
   std::uint64_t t_ready;          // arrivals: the sweep team whose turn it is, after its exchange; waits: copy warp
   std::uint64_t b_ready[kInjectWarps];  // arrivals: 1 and the bytes of 32 rows of B; waits: that warp
@@ -63,12 +63,10 @@ constexpr int kTReadyArrivals = kSweepThreads;
 constexpr int kAReadyArrivals = 1;  // and the bytes
 constexpr int kBReadyArrivals = 1;  // and the bytes
 
-// Named barriers; id 0 is the CTA's own.
+// Named barriers, one for each sweep team; id 0 is the CTA's own.
 enum Barrier : int {
-  kStaged = 1,       // the sweep's stage is complete: sweep team 0, not in the steady state
-  kStagedOther = 2,  // the same of team 1
-  kSolved = 3,       // g and e are complete: sweep team 0
-  kSolvedOther = 4,
+  kStaged = 1,                 // and the next: the sweep's stage is complete: the team, not in the steady state
+  kSolved = kStaged + kTeams,  // and the next: g and e are complete: the team
 };
 constexpr int kStagedThreads = kSweepThreads;
 constexpr int kSolvedThreads = kSweepThreads;
