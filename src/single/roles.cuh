@@ -232,6 +232,22 @@ VDN_DEVICE void inject_steps(Smem& smem, tile::TurnTileOf<pairs>& tile, int warp
   }
 }
 
+// 5, of a shared matrix, the CTA's last: 16 rows for each warp, straight from B and to J, as nothing is behind it that
+// the stage could be filled for. `at` is the place of its first panel.
+VDN_DEVICE void half_role(Smem& smem, const Params& params, const Share& share, int warp, int lane, RingPlace& at) {
+  constexpr int kPairs = tile::kTurnPairs / 2;
+  const int part = warp + (share.second(share.waves) ? kInjectWarps : 0);
+  const std::int64_t rows = matrix_offset(matrix_of(share, share.waves)) + part * (phases::kTurnWords / 2);
+  tile::TurnTileOf<kPairs> tile;
+  phases::turn_load(tile, phases::TurnThread(arch::opaque(lane)), params.B + rows, params.b_scale);
+  inject_steps(smem, tile, warp, lane, at, [] {});
+  if (arch::load_shared(&smem.bad[share.waves % kBadRing]) != 0) {
+    arch::stay_branch();
+    phases::turn_spoil(tile);
+  }
+  phases::turn_store(tile, phases::TurnThread(arch::opaque(lane)), params.J + rows);
+}
+
 // 5: B -> J, behind the sweep by as much as the ring of panels holds.
 VDN_DEVICE void inject_role(Smem& smem, const Params& params, const Share& share, int warp, int lane) {
   const int total = share.total();
@@ -280,19 +296,7 @@ VDN_DEVICE void inject_role(Smem& smem, const Params& params, const Share& share
         phases::turn_bulk_load(stage(), params.B + rows(count + 1), b_ready());
     });
   }
-  if (total > share.waves && share.halves) {  // the shared matrix: 16 rows for each warp, without the stage
-    constexpr int kPairs = tile::kTurnPairs / 2;
-    const std::int64_t mine = matrix_offset(matrix_of(share, share.waves)) +
-                              (kInjectWarps * (share.second(share.waves) ? 1 : 0) + warp) * (phases::kTurnWords / 2);
-    tile::TurnTileOf<kPairs> half;
-    phases::turn_load(half, phases::TurnThread(arch::opaque(lane)), params.B + mine, params.b_scale);
-    inject_steps(smem, half, warp, lane, at, [] {});
-    if (arch::load_shared(&smem.bad[share.waves % kBadRing]) != 0) {
-      arch::stay_branch();
-      phases::turn_spoil(half);
-    }
-    phases::turn_store(half, phases::TurnThread(arch::opaque(lane)), params.J + mine);
-  }
+  if (total > share.waves && share.halves) half_role(smem, params, share, warp, lane, at);
   if (bulk && lane == 0) arch::bulk_store_wait_read();
 }
 
