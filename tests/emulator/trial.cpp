@@ -151,6 +151,23 @@ std::vector<Workload> workloads() {
   }
   {
     Workload w;
+    w.name = "seven matrices, five clusters, bulk copies, the last one bad";  // single: the last two are shared
+    w.batch = batch_of(7, 1.0, 8);
+    w.clusters = 5;
+    w.b_scale = 0.75f;
+    expect_values(&w, {{6, 128}});
+    all.push_back(w);
+  }
+  {
+    Workload w;
+    w.name = "five matrices, three clusters, bulk copies";  // single: two are left, too many to be shared
+    w.batch = batch_of(5, 1.0, 9);
+    w.clusters = 3;
+    expect_values(&w);
+    all.push_back(w);
+  }
+  {
+    Workload w;
     w.name = "one matrix";
     w.batch = batch_of(1, 100.0, 5);
     expect_values(&w);
