@@ -88,7 +88,9 @@ VDN_DEVICE void sweep_role(Smem& smem, const Params& params, const Share& share,
     {
       const bool in = count < total, out = count >= kTeams, bulk = can_bulk_copy(params.A, params.T);
       const int parity = count / kTeams % 2;
-      const int m = matrix_of(share, count), before = matrix_of(share, count - kTeams);
+      const int m = matrix_of(share, count);
+      // Opaque: else part of it is kept in registers through the steps.
+      const int before = matrix_of(share, arch::opaque(count) - kTeams);
       if (in)
         arch::store_shared(mine.alpha[parity] + thread,
                            arch::load_global(params.alpha + static_cast<std::int64_t>(m) * kDim + thread));
