@@ -2,9 +2,10 @@
 //
 // The injection as in phases/inject.cuh, with its mathematics, by a tile that turns (tile/turn_tile.cuh).
 //
-// Scope: 32 rows of B, one warp of four that share B (single); warps never wait for one another. Reads the H panels,
-// whose columns the sweep has put where the turned tile wants them; writes its own row panels and its stage. Entry: b B
-// in the stage; exit: J there. Cost: 8 x 128 fma for each thread and step.
+// Scope: 32 rows of B, one warp of four that share B (single), or 16, of eight in two CTAs; warps never wait for one
+// another. Reads the H panels, whose columns the sweep has put where the turned tile wants them; writes its own row
+// panels and its stage. Entry: b B in the stage; exit: J there; of 16 rows B and J themselves. Cost: 8 x 128 fma for
+// each thread and step, or 8 x 64.
 #pragma once
 
 #include "arch/barrier.cuh"
@@ -18,7 +19,7 @@
 namespace vdn_delta::phases {
 
 struct TurnThread {
-  int h;                                      // which 8 of the rows
+  int h;                                      // which quarter of the rows
   int c;                                      // columns c + 8 q
   VDN_DEVICE explicit TurnThread(int lane) {  // i ^ 1 and i ^ 2: see SweepThread
     const unsigned i = static_cast<unsigned>(lane);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The single-CTA kernel: one persistent CTA on each SM, matrices m, m + grid, m + 2 grid, ... one behind the other.
+// The single-CTA kernel: one persistent CTA on each SM, matrices m, m + grid, m + 2 grid, ... one behind the other. A
+// last wave that fills at most half of the CTAs is shared by pairs of them (roles.cuh, Share).
 //
 //     T = diag(alpha) X     J = b B X     X = (I + a A)^-1
 //
@@ -20,7 +21,7 @@
 //     r + 8 p   |  triangle -> -X  |   pivot      12, 13       0, 1  of team 0 and 1: the 8 x 8 pivot blocks
 //               +------------------+   copy       15           3     one thread: A in and T out, by pairs of rows
 //     32 rows   |  b B -> J        |   injection  0..3         0..3  matrix after matrix
-//     a warp    |                  |
+//     a warp    |                  |                                (16 rows of a shared one)
 //               +------------------+
 //
 // Steps, as numbered in roles.cuh:

@@ -7,7 +7,7 @@
 // and the columns c + 8 q, so that each step's eight columns are one column of every lane. Registers cannot be indexed
 // at run time, so the tile turns: in step s, acc[q] holds the columns c + 8 ((q + s) % 16), and a step's columns are
 // always acc[0]. The update's last k writes its sums one place further; after 16 steps everything is where it was. Rows
-// lie in pairs for the packed fma.
+// lie in pairs for the packed fma. Where a warp owns less rows, a lane holds as many pairs less.
 #pragma once
 
 #include "arch/ffma2.cuh"
