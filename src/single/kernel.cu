@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The single-CTA kernel: one persistent CTA on each SM, matrices m, m + grid, m + 2 grid, ... one behind the other. A
-// last wave that fills at most half of the CTAs is shared by pairs of them (roles.cuh, Share).
+// last wave that fills at most half of the CTAs is shared by pairs of them (share.cuh).
 //
 //     T = diag(alpha) X     J = b B X     X = (I + a A)^-1
 //
