@@ -52,8 +52,8 @@ struct alignas(128) Smem {
   int bad[kBadRing];
   std::uint64_t h_ready[kPanels];  // the panel at this place is complete; arrivals: its team; waits: injection team,
                                    // and the other team before it begins a matrix
-  std::uint64_t h_free[kPanels];  // it has been used; arrivals: injection team; waits: the team of the next one here
-  std::uint64_t t_ready;          // arrivals: the sweep team whose turn it is, after its exchange; waits: copy warp
+  std::uint64_t h_free[kPanels];   // it has been used; arrivals: injection team; waits: the team of the next one here
+  std::uint64_t t_ready;           // arrivals: the sweep team whose turn it is, after its exchange; waits: copy warp
   std::uint64_t b_ready[kInjectWarps];  // arrivals: 1 and the bytes of 32 rows of B; waits: that warp
 };
 constexpr int kPanelReadyArrivals = kSweepThreads + 32;
