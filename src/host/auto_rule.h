@@ -3,7 +3,8 @@
 // What VDN_VARIANT_AUTO takes: one table, by device, and how its entries without a record are derived. Plain C++.
 //
 // All kernels are persistent, so a call takes as many turns as there are waves of matrices: of resident CTAs for single
-// and compact, of resident clusters for pair. A wave takes the same time however full it is, within a few per cent; so
+// and compact, of resident clusters for pair. A wave takes the same time however full it is, within a few per cent, but
+// for a last one of single that is at most half full and shared, which is taken for a whole one here; so
 //
 //     time = first wave + (waves - 1) x next wave
 //

@@ -22,7 +22,7 @@ struct KernelFacts {
 cudaError_t prepare(KernelFacts* facts);
 
 struct Launch {
-  int grid;                  // CTAs, >= 1; matrix m is done by CTA m % grid, one of a last wave of at most half by two
+  int grid;                  // CTAs, >= 1; matrix m is done by CTA m % grid, a shared one also by m % grid + n % grid
   bool programmatic_launch;  // launch with programmatic stream serialization
 };
 

@@ -17,7 +17,8 @@ VDN_DEVICE std::int64_t matrix_offset(int m) { return static_cast<std::int64_t>(
 // The matrices of this CTA are count = 0, 1, ..., of which each team has every second one.
 //
 // A last wave that fills at most half of the CTAs is shared: two CTAs do each of its matrices, `left` apart, both the
-// whole sweep, and each half of B's rows. The first of the two stores T and info.
+// whole sweep, and each half of B's rows. The first of the two stores T and info. A grid with more CTAs than matrices
+// has no full wave, and shares nothing.
 struct Share {
   int waves, left;  // full waves of matrices, and how many are left for the last one
   bool halves;      // whether that is shared

@@ -43,7 +43,8 @@ TEST_CASE("NUM-16, SHP-10 device bits: a matrix does not depend on n") {
   std::set<std::int64_t> sizes = {1, 2, 5};
   if (!quick()) {
     sizes.insert({3, 11, 64, 131, 132, 133, 264, 265, wave - 1, wave, wave + 1, 2 * wave, 2 * wave + 1, 3 * wave + 2});
-    // The last wave of `single` is shared by pairs of CTAs up to half a wave; the second bad matrix is in it.
+    // The last wave of `single` is shared by pairs of CTAs if it is at most half of one. The second bad matrix is in
+    // the second wave: in the first two of these it is a shared one.
     sizes.insert({wave + 3, wave + wave / 2, wave + wave / 2 + 1, 2 * wave + wave / 2});
     sizes.erase(sizes.upper_bound(most), sizes.end());
   }
